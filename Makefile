@@ -1,0 +1,41 @@
+# make run: the app on a sample city.  make test: every check and test.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: run test lint browser bench clean
+
+run: $(VENV)/.installed
+	$(BIN)/streamlit run app.py
+
+test: $(VENV)/.installed-dev browser lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks
+
+browser: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.browser.chromium
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# The last line of each compiles the solver's kernels, so that nobody waits for it later.
+$(VENV)/.installed: requirements.txt | $(VENV)/bin/python
+	$(BIN)/pip install --quiet -r requirements.txt
+	$(BIN)/python -m tkm_core.kernels
+	touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(VENV)/bin/python
+	$(BIN)/pip install --quiet -r requirements-dev.txt
+	$(BIN)/python -m tkm_core.kernels
+	touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
