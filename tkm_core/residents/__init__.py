@@ -1,0 +1,6 @@
+"""Residents: reading planners' files, checking what they say, and putting them on a map in metres."""
+
+from tkm_core.residents.model import Residents, ResidentsError
+from tkm_core.residents.report import Column, Dropped, Report
+
+__all__ = ["Column", "Dropped", "Report", "Residents", "ResidentsError"]

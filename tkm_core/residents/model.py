@@ -1,0 +1,224 @@
+"""Residents on a map: where people live, in degrees and in metres, with how many they are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pyproj import CRS
+
+from tkm_core.residents import projection
+from tkm_core.residents.report import Report
+from tkm_core.residents.suspects import check_positions
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.object_]
+
+
+class ResidentsError(ValueError):
+    """A file that cannot be used as it is, with the sentence for the planner.
+
+    Attributes
+    ----------
+    needs : str or None
+        What would help: "crs", "x", "y", "weight", "sheet", "layer", "encoding", "delimiter", or None.
+    suggestions : list of tuple of (str, str)
+        Likely answers with their names, the likeliest first; for "crs" for instance
+        ("EPSG:3435", "NAD83 / Illinois East (ftUS)").
+    report : Report or None
+        What had been understood up to that point (columns, preview), so that the question can be asked well.
+
+    Examples
+    --------
+    >>> try:
+    ...     raise ResidentsError("Which reference system is it?", needs="crs")
+    ... except ValueError as error:
+    ...     print(error, error.needs)
+    Which reference system is it? crs
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        needs: str | None = None,
+        suggestions: Sequence[tuple[str, str]] = (),
+        report: Report | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.needs = needs
+        self.suggestions = list(suggestions)
+        self.report = report
+
+
+@dataclass(frozen=True, eq=False)
+class Residents:
+    """Where people live, ready to plan with.
+
+    Attributes
+    ----------
+    name : str
+        The file's or the sample's name; text from outside, only to be shown.
+    lonlat : ndarray of shape (n, 2)
+        WGS84 degrees, longitude first.
+    xy : ndarray of shape (n, 2)
+        Metres in `crs`.
+    weights : ndarray of shape (n,)
+        People at each point; all 1 if no column was chosen.
+    crs : CRS
+        The local metric system of `xy`.
+    source_crs : CRS or None
+        The system the file was in, if it was a map's.
+    ids, groups : ndarray of object or None
+        The id and the group (district, income band) of each point.
+    report : Report
+        What was read, kept, left out and guessed.
+    fingerprint : str
+        A digest of `lonlat` and `weights`: equal for equal data.
+
+    Examples
+    --------
+    >>> town = Residents.from_lonlat([[1.44, 43.60], [1.46, 43.61], [1.40, 43.58]], weights=[10, 20, 5])
+    >>> len(town), town.crs.to_epsg(), float(town.weights.sum())
+    (3, 32631, 35.0)
+    """
+
+    name: str
+    lonlat: Floats
+    xy: Floats
+    weights: Floats
+    crs: CRS
+    source_crs: CRS | None
+    ids: Labels | None
+    groups: Labels | None
+    report: Report
+    fingerprint: str
+
+    @classmethod
+    def from_lonlat(
+        cls,
+        lonlat: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        *,
+        name: str = "residents",
+        ids: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+        source_crs: CRS | None = None,
+        report: Report | None = None,
+        keep_suspect: bool = False,
+    ) -> "Residents":
+        """Build residents from degrees: points that cannot be right are left out, the rest goes to metres.
+
+        Parameters
+        ----------
+        lonlat : array-like of shape (n, 2)
+            Longitude and latitude in degrees.
+        weights : array-like of shape (n,), optional
+            People at each point; 1 each by default.
+        name, ids, groups, source_crs
+            As in the attributes.
+        report : Report, optional
+            Carried on and completed; a new one by default.
+        keep_suspect : bool, default=False
+            Keep points at (0, 0) and lone points far away from all others. Points without a valid position
+            and weights that are not a number of people are left out in any case.
+
+        Returns
+        -------
+        Residents
+
+        Raises
+        ------
+        ResidentsError
+            If nothing usable remains, or the shapes do not fit.
+        """
+        points = np.array(lonlat, dtype=np.float64, copy=None)
+        if points.ndim != 2 or points.shape[1] != 2:
+            msg = (
+                f"Coordinates must be pairs of longitude and latitude, not an array of shape {points.shape}."
+            )
+            raise ResidentsError(msg)
+        report = Report(rows_read=len(points)) if report is None else report
+        people = np.ones(len(points)) if weights is None else np.array(weights, dtype=np.float64, copy=None)
+        if people.shape != (len(points),):
+            msg = f"There are {len(points)} points but weights of shape {people.shape}."
+            raise ResidentsError(msg)
+        id_of, group_of = (None if part is None else np.asarray(part, dtype=object) for part in (ids, groups))
+        keep, dropped = check_positions(points, people, keep_suspect=keep_suspect)
+        report.dropped.extend(dropped)
+        if keep is not None:
+            points, people = points[keep], people[keep]
+            id_of, group_of = (None if part is None else part[keep] for part in (id_of, group_of))
+        report.rows_kept = len(points)
+        if len(points) == 0:
+            msg = f"No resident is left of {report.rows_read:,} rows. {report}"
+            raise ResidentsError(msg, report=report)
+        crs = projection.local_crs(points)
+        xy = projection.transform(points, projection.WGS84, crs)
+        if not np.isfinite(xy).all():
+            msg = (
+                "The points lie on opposite sides of the earth; no map in metres holds both. Plan one region."
+            )
+            raise ResidentsError(msg, report=report)
+        report.crs = crs_name(crs)
+        report.worst_error = projection.worst_error(points, crs)
+        report.total_weight = float(people.sum())
+        return cls(
+            name, points, xy, people, crs, source_crs, id_of, group_of, report, fingerprint(points, people)
+        )
+
+    def __len__(self) -> int:
+        return len(self.xy)
+
+    @cached_property
+    def origin(self) -> Floats:
+        """The weighted mean of `xy`, shape (2,)."""
+        if self.weights.sum() <= 0:
+            return self.xy.mean(axis=0)
+        return np.average(self.xy, axis=0, weights=self.weights)
+
+    @cached_property
+    def scale(self) -> float:
+        """Metres per unit of `scaled`: the root mean squared distance per axis from the weighted mean."""
+        weights = self.weights if self.weights.sum() > 0 else np.ones(len(self))
+        squared = np.einsum("ij,ij->i", self.xy - self.origin, self.xy - self.origin)
+        spread = float(np.sqrt(np.average(squared, weights=weights) / 2))
+        return spread if spread > 0 else 1.0
+
+    @cached_property
+    def scaled(self) -> Floats:
+        """`xy` about `origin` in units of `scale`: here t is a pure number; shape (n, 2)."""
+        return (self.xy - self.origin) / self.scale
+
+    def to_xy(self, scaled: npt.ArrayLike) -> Floats:
+        """Undo `scaled`: back to metres."""
+        return np.asarray(scaled, dtype=np.float64) * self.scale + self.origin
+
+    def to_lonlat(self, xy: npt.ArrayLike) -> Floats:
+        """Metres to degrees, any shape that ends in 2."""
+        points = np.asarray(xy, dtype=np.float64)
+        return projection.transform(points, self.crs, projection.WGS84).reshape(points.shape)
+
+    def lonlat_to_xy(self, lonlat: npt.ArrayLike) -> Floats:
+        """Degrees to metres in the map of these residents, any shape that ends in 2."""
+        points = np.asarray(lonlat, dtype=np.float64)
+        return projection.transform(points, projection.WGS84, self.crs).reshape(points.shape)
+
+
+def fingerprint(lonlat: Floats, weights: Floats) -> str:
+    """Digest of positions and weights: the content key of a data set."""
+    digest = blake2b(digest_size=16)
+    for part in (lonlat, weights):
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()
+
+
+def crs_name(crs: CRS) -> str:
+    """A reference system as people write it: its name, with its EPSG code where it has one."""
+    code: Any = crs.to_epsg()
+    if code is not None:
+        return f"{crs.name} (EPSG:{code})"
+    return str(crs.name)

@@ -1,0 +1,109 @@
+"""What was understood of a file, and what was left out: everything a planner may want to check or correct."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import pandas as pd
+
+ROLES = ("x", "y", "lonlat", "weight", "group", "id")
+
+
+@dataclass
+class Column:
+    """One column of the file and what it was taken for.
+
+    Attributes
+    ----------
+    name : str
+        As in the file (made unique if the file repeats a name).
+    role : str or None
+        "x", "y", "lonlat" (both in one), "weight", "group", "id", "geometry", or None if not used.
+    why : str
+        The reason, as a sentence.
+    candidate_for : tuple of str
+        The roles it could also be given.
+    samples : tuple of str
+        A few of its values.
+    """
+
+    name: str
+    role: str | None = None
+    why: str = ""
+    candidate_for: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
+
+
+@dataclass
+class Dropped:
+    """Rows left out for one reason; ``examples`` are (row in the file, what stood there)."""
+
+    reason: str
+    count: int
+    examples: tuple[tuple[int, str], ...] = ()
+    code: str = ""
+
+
+@dataclass
+class Report:
+    """What was read, kept, left out and guessed, and why.
+
+    Examples
+    --------
+    >>> report = Report(rows_read=3, rows_kept=2, dropped=[Dropped("no coordinates", 1, ((3, "empty"),))])
+    >>> print(report)
+    3 rows read, 2 kept, 1 left out.
+    Left out, 1 row: no coordinates (row 3: empty).
+    """
+
+    rows_read: int = 0
+    rows_kept: int = 0
+    dropped: list[Dropped] = field(default_factory=list)
+    columns: list[Column] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    proposed_weights: list[str] = field(default_factory=list)
+    preview: pd.DataFrame = field(default_factory=pd.DataFrame, compare=False)
+    file_format: str = ""
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    sheet: str | None = None
+    sheets: list[str] = field(default_factory=list)
+    layer: str | None = None
+    layers: list[str] = field(default_factory=list)
+    source_crs: str | None = None
+    crs: str | None = None
+    worst_error: float = 0.0
+    total_weight: float = 0.0
+
+    def candidates(self, role: str) -> list[str]:
+        """Names of the columns that have or could have a role, the one taken first."""
+        taken = [column.name for column in self.columns if column.role == role]
+        return taken + [
+            column.name for column in self.columns if role in column.candidate_for and column.role != role
+        ]
+
+    def column_for(self, role: str) -> str | None:
+        """Name of the column that was taken for a role, or None."""
+        return next((column.name for column in self.columns if column.role == role), None)
+
+    def __str__(self) -> str:
+        left_out = self.rows_read - self.rows_kept
+        lines = [f"{self.rows_read:,} rows read, {self.rows_kept:,} kept, {left_out:,} left out."]
+        for drop in self.dropped:
+            shown = "; ".join(f"row {row}: {text}" for row, text in drop.examples[:3])
+            rows = "row" if drop.count == 1 else "rows"
+            lines.append(f"Left out, {drop.count:,} {rows}: {drop.reason}{f' ({shown})' if shown else ''}.")
+        lines += [f"{column.name}: {column.role}. {column.why}" for column in self.columns if column.role]
+        return "\n".join(lines + self.warnings + self.notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the preview as plain types, fit for JSON."""
+        plain: dict[str, Any] = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name in ("dropped", "columns"):
+                value = [vars(entry).copy() for entry in value]
+            if item.name != "preview":
+                plain[item.name] = value
+        return plain

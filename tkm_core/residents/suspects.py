@@ -1,0 +1,136 @@
+"""Points that cannot be right: missing, off the globe, at (0, 0), or alone and far away from all others."""
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from tkm_core.residents.projection import BLOCK, EARTH_RADIUS, distance_from, unit_vectors
+from tkm_core.residents.report import Dropped
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+EXAMPLES = 5  # rows named for each reason
+GAP = 300_000.0, 1_500_000.0  # metres to everyone else from which a point counts as lone: at least, at most
+FEW = 0.001, 10  # a lone group holds at most this share of all points, and at most this many
+ENOUGH = 10  # with fewer points nobody can say which of them is the stray one
+
+REASONS = {
+    "missing": "no coordinates",
+    "range": "not a place on earth (longitude beyond ±180° or latitude beyond ±90°)",
+    "zero": "at longitude 0, latitude 0, which stands for an unknown place",
+    "people": "population missing or negative",
+    "far": "alone and far away from all other points",
+}
+
+
+def check_positions(
+    lonlat: Floats, weights: Floats, *, keep_suspect: bool
+) -> tuple[Mask | None, list[Dropped]]:
+    """Decide which points to keep.
+
+    Parameters
+    ----------
+    lonlat : ndarray of shape (n, 2)
+        Degrees.
+    weights : ndarray of shape (n,)
+        People at each point.
+    keep_suspect : bool
+        Keep the points that are unlikely but possible: (0, 0) and lone ones.
+
+    Returns
+    -------
+    keep : ndarray of bool of shape (n,), or None
+        None if every point is kept.
+    dropped : list of Dropped
+        Counts, reasons and example rows (counted from 1).
+    """
+    lon, lat = lonlat[:, 0], lonlat[:, 1]
+    with np.errstate(invalid="ignore"):
+        finite = np.isfinite(lon) & np.isfinite(lat)
+        wrong = {"missing": ~finite, "range": finite & ((np.abs(lon) > 180) | (np.abs(lat) > 90))}
+        if not keep_suspect:
+            wrong["zero"] = (np.abs(lon) < 1e-6) & (np.abs(lat) < 1e-6)
+        wrong["people"] = ~(np.isfinite(weights) & (weights >= 0))
+    keep = np.ones(len(lonlat), dtype=bool)
+    dropped = []
+    for code, mask in wrong.items():
+        mask &= keep
+        if mask.any():
+            dropped.append(list_rows(code, np.flatnonzero(mask), lonlat, weights))
+            keep &= ~mask
+    if not keep_suspect:
+        place = np.flatnonzero(keep) if not keep.all() else None
+        strays = lone_points(lonlat if place is None else lonlat[place])
+        if len(strays):
+            strays = strays if place is None else place[strays]
+            dropped.append(list_rows("far", strays, lonlat, weights))
+            keep[strays] = False
+    return (None if keep.all() else keep), dropped
+
+
+def list_rows(code: str, rows: npt.NDArray[np.intp], lonlat: Floats, weights: Floats) -> Dropped:
+    """Count rows left out for one reason, and show the first of them."""
+    examples = []
+    for row in rows[:EXAMPLES].tolist():
+        lon, lat = lonlat[row].tolist()
+        shown = {"missing": "empty", "people": f"{weights[row]:g}"}.get(
+            code, f"longitude {lon:g}, latitude {lat:g}"
+        )
+        examples.append((row + 1, shown))
+    return Dropped(REASONS[code], len(rows), tuple(examples), code)
+
+
+def lone_points(lonlat: Floats) -> npt.NDArray[np.intp]:
+    """Find the points in small groups that lie far from everything else.
+
+    Far is twice the typical distance from the middle of the data, but at least 300 and at most 1,500 km;
+    small is at most one in a thousand points and never more than ten. So an overseas district with its towns
+    stays, a typing error does not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> town = np.random.default_rng(0).normal([2.35, 48.85], 0.05, (200, 2))
+    >>> lone_points(np.vstack([town, [-2.35, 18.85]]))
+    array([200])
+    """
+    nothing = np.empty(0, dtype=np.intp)
+    if len(lonlat) < ENOUGH:
+        return nothing
+    step = max(1, len(lonlat) // 10_000)
+    middle = np.median(unit_vectors(lonlat[::step]), axis=0)
+    if not np.linalg.norm(middle) > 0.1:  # all round the globe
+        return nothing
+    middle /= np.linalg.norm(middle)
+    centre = np.degrees([np.arctan2(middle[1], middle[0]), np.arcsin(np.clip(middle[2], -1, 1))])
+    gap = float(np.clip(2 * np.median(distance_from(centre, lonlat[::step])), *GAP))
+    blocks = [lonlat[start : start + BLOCK] for start in range(0, len(lonlat), BLOCK)]
+    if max(distance_from(centre, block).max() for block in blocks) <= gap:
+        return nothing
+    side = gap / 3 / EARTH_RADIUS  # cells on the sphere, small against the gap
+    cells = np.concatenate([_cell_numbers(block, side) for block in blocks])
+    numbers, cell_of, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    width = _cells_across(side)
+    corners = np.column_stack([numbers // width**2, numbers // width % width, numbers % width])
+    places = (corners + 0.5) * side - 1
+    pairs = cKDTree(places).query_pairs(gap / EARTH_RADIUS, output_type="ndarray")
+    links = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(len(places),) * 2)
+    n_groups, group_of = connected_components(links, directed=False)
+    size = np.bincount(group_of, weights=counts, minlength=n_groups)
+    small = size <= min(max(1, FEW[0] * len(lonlat)), FEW[1])
+    if size[small].sum() > 0.1 * len(lonlat):  # scattered all over: far apart is how this data is
+        return nothing
+    return np.flatnonzero(small[group_of][cell_of])
+
+
+def _cells_across(side: float) -> int:
+    return int(2 / side) + 2
+
+
+def _cell_numbers(lonlat: Floats, side: float) -> npt.NDArray[np.int64]:
+    corners = ((unit_vectors(lonlat) + 1) / side).astype(np.int64)
+    width = _cells_across(side)
+    return (corners[:, 0] * width + corners[:, 1]) * width + corners[:, 2]
