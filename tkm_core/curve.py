@@ -1,0 +1,179 @@
+"""The trade-off curve: every measure of a plan at every t, on weighted cells where residents are many."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tkm_core.evaluation import evaluate
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[float, str], None]
+
+MANY = 100_000  # residents up to which every one is measured at every t
+CELLS = 50_000  # cells that stand for more residents than that
+FINEST = 2048  # cells along the longer side of the map at the start
+
+MEASURES = (
+    "mean_distance",
+    "median_distance",
+    "p90_distance",
+    "p95_distance",
+    "largest_distance",
+    "worst_decile_mean",
+    "gini",
+    "kolm_pollak_ede",
+    "sse",
+    "overall_variance",
+    "overall_variance_of_distance",
+    "share_within",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Every measure along the dial, in metres, and the same for k-means++.
+
+    Attributes
+    ----------
+    t : ndarray of shape (m,)
+    mean_distance, median_distance, p90_distance, p95_distance, largest_distance, worst_decile_mean, gini, \
+kolm_pollak_ede, sse, overall_variance, overall_variance_of_distance : ndarray of shape (m,)
+        As in Evaluation.
+    share_within : ndarray of shape (m,)
+        NaN without a service standard.
+    baseline : dict of str to float
+        The same measures of k-means++.
+    error : float
+        No distance behind these figures is wrong by more than this many metres; `largest_distance` is exact.
+    """
+
+    t: Floats
+    mean_distance: Floats
+    median_distance: Floats
+    p90_distance: Floats
+    p95_distance: Floats
+    largest_distance: Floats
+    worst_decile_mean: Floats
+    gini: Floats
+    kolm_pollak_ede: Floats
+    sse: Floats
+    overall_variance: Floats
+    overall_variance_of_distance: Floats
+    share_within: Floats
+    baseline: dict[str, float]
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Residents gathered on a grid: each cell at the weighted mean of its members.
+
+    Attributes
+    ----------
+    xy : ndarray of shape (c, 2)
+    weights : ndarray of shape (c,)
+    order, start : ndarray
+        Members of cell c are ``order[start[c]:start[c + 1]]``.
+    reach : ndarray of shape (c,)
+        Distance from each cell's mean to its farthest member.
+    """
+
+    xy: Floats
+    weights: Floats
+    order: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    reach: Floats
+
+    @cached_property
+    def error(self) -> float:
+        """How far the most displaced resident is from where the cells put them."""
+        return float(self.reach.max())
+
+
+def gather(xy: Floats, weights: Floats, limit: int = CELLS) -> Cells:
+    """Gather residents into at most `limit` cells of equal size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cells = gather(np.random.default_rng(0).normal(size=(5000, 2)), np.ones(5000), limit=200)
+    >>> len(cells.xy) <= 200, float(cells.weights.sum())
+    (True, 5000.0)
+    """
+    corner, side = xy.min(axis=0), float(np.ptp(xy, axis=0).max()) / FINEST or 1.0
+    place = np.minimum(((xy - corner) / side).astype(np.int64), FINEST - 1)
+    for coarser in range(FINEST.bit_length()):
+        key = (place[:, 0] >> coarser) * FINEST + (place[:, 1] >> coarser)
+        members = np.bincount(key)
+        if np.count_nonzero(members) <= limit:
+            break
+    cell = (np.cumsum(members > 0) - 1)[key]
+    members = members[members > 0]
+    total = np.bincount(cell, weights=weights)
+    share = np.where(total[cell] > 0, weights, 1.0)  # a cell of nobody still has a middle
+    mass = np.bincount(cell, weights=share)
+    mean = np.column_stack([np.bincount(cell, weights=share * xy[:, axis]) / mass for axis in (0, 1)])
+    order = np.argsort(cell, kind="stable")
+    start = np.concatenate([[0], np.cumsum(members)])
+    apart = np.linalg.norm(xy - mean[cell], axis=1)
+    return Cells(mean, total, order, start, np.maximum.reduceat(apart[order], start[:-1]))
+
+
+def trade_off(
+    t: Floats,
+    xy: Floats,
+    weights: Floats,
+    centers: Floats,
+    baseline: Floats,
+    *,
+    standard: float | None = None,
+    progress: Progress | None = None,
+) -> Curve:
+    """Measure every plan of a path, and k-means++.
+
+    Parameters
+    ----------
+    t : ndarray of shape (m,)
+        In the units of `xy`.
+    xy, weights : ndarray of shape (n, 2) and (n,)
+        Residents in metres.
+    centers : ndarray of shape (m, k, 2)
+        Facilities at every t.
+    baseline : ndarray of shape (k, 2)
+        Facilities of k-means++.
+    standard : float, optional
+        Service standard in metres.
+    progress : callable, optional
+        Called with a fraction and a text.
+
+    Returns
+    -------
+    Curve
+    """
+    cells = gather(xy, weights) if len(xy) > MANY else None
+    points, mass = (xy, weights) if cells is None else (cells.xy, cells.weights)
+    rows = []
+    for step, sites in enumerate([*centers, baseline]):
+        measured = evaluate(points, sites, sample_weight=mass, standard=standard)
+        row = {name: getattr(measured, name) for name in MEASURES}
+        if cells is not None:
+            row["largest_distance"] = _farthest(xy, weights, sites, cells, measured.distance)
+        rows.append({name: np.nan if value is None else float(value) for name, value in row.items()})
+        if progress is not None:
+            progress((step + 1) / (len(centers) + 1), "Measuring the trade-off")
+    columns = {name: np.array([row[name] for row in rows[:-1]]) for name in MEASURES}
+    return Curve(t=t, baseline=rows[-1], error=0.0 if cells is None else cells.error, **columns)
+
+
+def _farthest(xy: Floats, weights: Floats, sites: Floats, cells: Cells, distance: Floats) -> float:
+    """The exact longest trip: only the cells that could hold it are looked into."""
+    peopled = cells.weights > 0
+    at_least = (distance - cells.reach)[peopled].max()
+    suspects = np.flatnonzero(peopled & (distance + cells.reach >= at_least))
+    members = np.concatenate([cells.order[cells.start[c] : cells.start[c + 1]] for c in suspects])
+    members = members[weights[members] > 0]
+    apart = np.linalg.norm(xy[members, None] - sites[None], axis=2)
+    return float(apart.min(axis=1).max())

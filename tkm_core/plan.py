@@ -1,0 +1,376 @@
+"""A plan: where facilities go at every setting of the fairness dial, next to k-means++."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+
+from tkm_core import areas
+from tkm_core.curve import MANY, Curve, gather, trade_off
+from tkm_core.evaluation import Evaluation, evaluate
+from tkm_core.path import TiltedPath, tilted_path
+from tkm_core.residents import Residents
+from tkm_core.story import Story, singular, tell
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[float, str], None]
+
+STEPS = (1, 1.2, 1.5, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
+PLAN_T: Floats = np.array(
+    [0.0, *(float(f"{step}e{decade}") for decade in (-2, -1, 0, 1) for step in STEPS), 100.0]
+)
+PLAN_T.flags.writeable = False
+STARTS = 10  # restarts of k-means++
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Facilities for residents at every t, and those of k-means++. Made by `make_plan`.
+
+    Attributes
+    ----------
+    residents : Residents
+    k : int
+        Number of new facilities; existing ones come on top.
+    random_state : int
+    criterion : {"cluster", "city"}
+    path : TiltedPath
+        In scaled coordinates; new facilities first, then the existing ones.
+    baseline : ndarray of shape (k + existing, 2)
+        Facilities of k-means++ in scaled coordinates, numbered like the plan's facilities near them.
+
+    Examples
+    --------
+    >>> from tkm_core.residents.samples import load_sample
+    >>> plan = make_plan(load_sample("generated", n=300), 3)
+    >>> i = plan.index(0.3)
+    >>> float(plan.t[i]), plan.centers_lonlat(i).shape
+    (0.3, (3, 2))
+    """
+
+    residents: Residents
+    k: int
+    random_state: int
+    criterion: str
+    path: TiltedPath
+    baseline: Floats
+    _curves: dict[float | None, Curve] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.path.t)
+
+    @property
+    def t(self) -> Floats:
+        """Settings of the dial, shape (m,)."""
+        return self.path.t
+
+    @property
+    def existing(self) -> int:
+        """Number of existing facilities, which never move."""
+        return int(self.path.centers.shape[1]) - self.k
+
+    @property
+    def kinds(self) -> list[str]:
+        """What each facility is: "new" or "existing"."""
+        return ["new"] * self.k + ["existing"] * self.existing
+
+    @property
+    def people(self) -> float:
+        """How many people are served."""
+        return float(self.residents.weights.sum())
+
+    def index(self, t: float) -> int:
+        """Index of the setting nearest to t."""
+        if np.isnan(t):
+            msg = "t must be a number from 0 upwards."
+            raise ValueError(msg)
+        return int(np.argmin(np.abs(self.t - np.clip(t, self.t[0], self.t[-1]))))
+
+    def centers_xy(self, i: int) -> Floats:
+        """Facilities at setting i in metres, shape (k + existing, 2)."""
+        return self.residents.to_xy(self.path.centers[i])
+
+    def centers_lonlat(self, i: int) -> Floats:
+        """Facilities at setting i in degrees, longitude first."""
+        return self.residents.to_lonlat(self.centers_xy(i))
+
+    @cached_property
+    def path_lonlat(self) -> Floats:
+        """Facilities at every setting in degrees, shape (m, k + existing, 2)."""
+        return self.residents.to_lonlat(self.residents.to_xy(self.path.centers))
+
+    @cached_property
+    def baseline_xy(self) -> Floats:
+        """Facilities of k-means++ in metres."""
+        return self.residents.to_xy(self.baseline)
+
+    @cached_property
+    def baseline_lonlat(self) -> Floats:
+        """Facilities of k-means++ in degrees."""
+        return self.residents.to_lonlat(self.baseline_xy)
+
+    def evaluation(self, i: int, standard: float | None = None) -> Evaluation:
+        """Every measure at setting i, in metres; `standard` is a service standard in metres."""
+        return self._evaluate(int(i), standard)
+
+    def baseline_evaluation(self, standard: float | None = None) -> Evaluation:
+        """Every measure of k-means++, in metres."""
+        return self._evaluate_baseline(standard)
+
+    @cached_property
+    def _evaluate(self) -> Callable[[int, float | None], Evaluation]:
+        return lru_cache(maxsize=4)(
+            lambda i, standard: self._measure(self.centers_xy(i), float(self.t[i]), standard)
+        )
+
+    @cached_property
+    def _evaluate_baseline(self) -> Callable[[float | None], Evaluation]:
+        return lru_cache(maxsize=2)(lambda standard: self._measure(self.baseline_xy, 0.0, standard))
+
+    def _measure(self, centers: Floats, t: float, standard: float | None) -> Evaluation:
+        """Evaluate in metres; t, a pure number on the scaled map, is one over square metres there."""
+        home = self.residents
+        return evaluate(home.xy, centers, t=t / home.scale**2, sample_weight=home.weights, standard=standard)
+
+    @property
+    def curve(self) -> Curve:
+        """Every measure at every t; computed at the first call and kept."""
+        return self.trade_off()
+
+    def trade_off(self, standard: float | None = None, progress: Progress | None = None) -> Curve:
+        """The trade-off curve with the share within a service standard (metres); kept once computed."""
+        curve = self._curves.get(standard)
+        if curve is None:
+            home = self.residents
+            centers = home.to_xy(self.path.centers)
+            curve = trade_off(
+                self.t, home.xy, home.weights, centers, self.baseline_xy, standard=standard, progress=progress
+            )
+            while len(self._curves) >= 8:
+                self._curves.pop(next(iter(self._curves)), None)
+            self._curves[standard] = curve
+        return curve
+
+    def within_budget(self, percent: float) -> int:
+        """Index of the fairest plan that a budget allows.
+
+        Parameters
+        ----------
+        percent : float
+            How much longer than under k-means++ the average trip may be.
+
+        Returns
+        -------
+        int
+            Of the plans within the budget the one with the shortest longest trip; of equals the one with the
+            lower average. If none is within it, the plan with the lowest average (see `meets_budget`).
+        """
+        curve = self.curve
+        allowed = np.flatnonzero([self.meets_budget(i, percent) for i in range(len(self))])
+        if len(allowed) == 0:
+            return int(np.argmin(curve.mean_distance))
+        order = np.lexsort((curve.mean_distance[allowed], np.round(curve.largest_distance[allowed], 3)))
+        return int(allowed[order[0]])
+
+    def meets_budget(self, i: int, percent: float) -> bool:
+        """Whether the average trip at setting i is at most `percent` % longer than under k-means++."""
+        allowed = (1 + percent / 100) * self.curve.baseline["mean_distance"]
+        return bool(self.curve.mean_distance[i] <= allowed * (1 + 1e-9))
+
+    def knee(self, utility: str = "mean_distance", fairness: str = "largest_distance") -> int:
+        """Index of the knee of the trade-off: beyond it fairness starts to cost more than it brings.
+
+        Both measures are taken from 0 to 1 over the undominated plans; the knee is the plan that lies
+        farthest below the straight line between the two ends.
+
+        Parameters
+        ----------
+        utility, fairness : str
+            Names of measures of the curve, of which less is better.
+        """
+        cost, harm = (np.asarray(getattr(self.curve, name), dtype=np.float64) for name in (utility, fairness))
+        order = np.lexsort((np.arange(len(cost)), harm, cost))
+        lowest_before = np.concatenate([[np.inf], np.minimum.accumulate(harm[order])[:-1]])
+        front = order[harm[order] < lowest_before]
+        if len(front) < 3:
+            return int(front[0])
+        across, down = (
+            (values[front] - values[front].min()) / np.ptp(values[front]) for values in (cost, harm)
+        )
+        return int(front[np.argmin(across + down)])
+
+    def change(self, i: int) -> Floats:
+        """Metres each resident gains (+) or loses (-) at setting i against k-means++, shape (n,)."""
+        return self.baseline_evaluation().distance - self.evaluation(i).distance
+
+    def story(
+        self, i: int, *, unit: str = "km", standard: float | None = None, people: str = "residents"
+    ) -> Story:
+        """What setting i does against k-means++, in words and figures.
+
+        Parameters
+        ----------
+        i : int
+        unit : {"km", "mi"}
+        standard : float, optional
+            A service standard in metres.
+        people : str
+            Who is served, in the plural: "homes".
+
+        Returns
+        -------
+        Story
+        """
+        new = f"{self.k} {'facility' if self.k == 1 else 'facilities'}"
+        if self.existing:
+            new = f"{self.k} new and {self.existing} existing facilities"
+        count = round(self.people)
+        served = f"{count:,} {singular(people) if count == 1 else people}"
+        context = f"{new} for {served}, tilted k-means at t = {self.t[i]:g} against k-means++."
+        return tell(
+            self.evaluation(i, standard),
+            self.baseline_evaluation(standard),
+            self.residents.weights,
+            context=context,
+            unit=unit,
+            standard=standard,
+            people=people,
+        )
+
+    def service_areas(self, i: int) -> list[shapely.Geometry]:
+        """The area nearest to each facility at setting i, in degrees."""
+        return areas.service_areas(self.residents, self._hull, self.centers_xy(i))
+
+    @cached_property
+    def _hull(self) -> shapely.Geometry:
+        return shapely.convex_hull(shapely.multipoints(self.residents.xy))
+
+
+def make_plan(
+    residents: Residents,
+    k: int,
+    *,
+    t: npt.ArrayLike | None = None,
+    criterion: str = "cluster",
+    fixed_lonlat: npt.ArrayLike | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Plan:
+    """Plan facilities for residents at every setting of the fairness dial.
+
+    Parameters
+    ----------
+    residents : Residents
+    k : int
+        Number of new facilities.
+    t : array-like of shape (m,), optional
+        Settings of the dial; by default 0 and round values from 0.01 to 100.
+    criterion : {"cluster", "city"}, default="cluster"
+        Which solution wins at each t: by the paper's tilted SSE, or by the city-wide cost.
+    fixed_lonlat : array-like of shape (f, 2), optional
+        Existing facilities in degrees, longitude first: they serve residents and never move.
+    random_state : int, default=0
+        The same number gives the same plan.
+    progress : callable, optional
+        Called with a fraction from 0 to 1 and a text; an exception raised in it cancels.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    ValueError
+        If k facilities cannot be placed, with a sentence that says why.
+
+    Examples
+    --------
+    >>> from tkm_core.residents.samples import load_sample
+    >>> plan = make_plan(load_sample("generated", n=300), 2, t=[0, 0.1, 1])
+    >>> len(plan), plan.baseline.shape
+    (3, (2, 2))
+    """
+    _check(residents, k)
+    fixed = _existing(residents, fixed_lonlat)
+    settings = PLAN_T if t is None else np.unique(np.asarray(t, dtype=np.float64))
+    tell_share = progress or (lambda _fraction, _text: None)
+    tell_share(0.0, "Finding the k-means++ sites")
+    baseline = _kmeans(residents, k, fixed, random_state)
+    tell_share(0.15, "Turning the dial")
+    path = tilted_path(
+        residents.scaled,
+        k,
+        t=settings,
+        criterion=criterion,
+        sample_weight=residents.weights,
+        fixed_centers=fixed if len(fixed) else None,
+        random_state=random_state,
+        progress=None if progress is None else lambda done, text: progress(0.15 + 0.85 * done, text),
+    )
+    return Plan(residents, k, random_state, criterion, path, _numbered_like(path.centers[0], baseline, k))
+
+
+def _check(residents: Residents, k: int) -> None:
+    """Say why k facilities cannot be placed, if so."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        msg = f"The number of facilities must be a whole number from 1 upwards, not {k!r}."
+        raise ValueError(msg)
+    if residents.weights.sum() <= 0:
+        msg = "All weights are zero: there is nobody to serve. Choose another weight column, or none."
+        raise ValueError(msg)
+    peopled = residents.xy[residents.weights > 0]
+    for some in (peopled[: 100 * k], peopled):
+        places = len(np.unique(some, axis=0))
+        if places >= k:
+            return
+    msg = f"{k} facilities are too many for residents in {places} different places. Choose k up to {places}."
+    raise ValueError(msg)
+
+
+def _existing(residents: Residents, fixed_lonlat: npt.ArrayLike | None) -> Floats:
+    """Existing facilities in scaled coordinates, shape (f, 2)."""
+    if fixed_lonlat is None:
+        return np.empty((0, 2))
+    lonlat = np.asarray(fixed_lonlat, dtype=np.float64).reshape(-1, 2)
+    outside = ~np.isfinite(lonlat).all(axis=1) | (np.abs(lonlat[:, 1]) > 90) | (np.abs(lonlat[:, 0]) > 180)
+    if outside.any():
+        row = int(np.flatnonzero(outside)[0])
+        place = ", ".join(f"{degrees:g}" for degrees in lonlat[row])
+        msg = f"Existing facility {row + 1} is not a place on earth: longitude, latitude = {place}."
+        raise ValueError(msg)
+    return (residents.from_lonlat_to_xy(lonlat) - residents.origin) / residents.scale
+
+
+def _kmeans(residents: Residents, k: int, fixed: Floats, random_state: int) -> Floats:
+    """Sites of k-means++ in scaled coordinates; existing ones, if any, stay where they are and come last."""
+    points, weights = residents.scaled, residents.weights
+    if len(fixed):
+        from tkm_core.solver import TiltedKMeans
+
+        model = TiltedKMeans(k, t=0.0, n_init=STARTS, fixed_centers=fixed, random_state=random_state)
+        return np.asarray(model.fit(points, sample_weight=weights).cluster_centers_)
+    from sklearn.cluster import KMeans
+
+    start: str | Floats = "k-means++"
+    if len(points) > MANY:  # the restarts run on weighted cells, the last descent on everybody
+        cells = gather(points, weights)
+        start = (
+            KMeans(k, n_init=STARTS, random_state=random_state)
+            .fit(cells.xy, sample_weight=cells.weights)
+            .cluster_centers_
+        )
+    restarts = STARTS if isinstance(start, str) else 1
+    model = KMeans(k, init=start, n_init=restarts, random_state=random_state)
+    return np.asarray(model.fit(points, sample_weight=weights).cluster_centers_)
+
+
+def _numbered_like(sites: Floats, others: Floats, k: int) -> Floats:
+    """Order the first k of `others` so that each has the number of the site it is nearest to, in all."""
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    _, match = linear_sum_assignment(cdist(sites[:k], others[:k], "sqeuclidean"))
+    return np.concatenate([others[:k][match], others[k:]])
