@@ -1,0 +1,167 @@
+"""From given starting facilities down to a fixed point, on one core or several."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from tkm_core import kernels
+from tkm_core.objective import Array, Labels
+
+CHUNK = 65_536  # rows per task: fixed, so that sums do not depend on the number of threads
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+
+
+def _pool() -> ThreadPoolExecutor:
+    """One pool a process (a fork starts its own)."""
+    pid = os.getpid()
+    if pid not in _pools:
+        _pools[pid] = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="tkm")
+    return _pools[pid]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Residents, weights and the number of facilities that may move; the others are fixed and come last."""
+
+    X: Array
+    weights: Array
+    n_free: int
+    diameter2: float
+
+    @classmethod
+    def of(cls, X: Array, weights: Array, n_free: int, fixed: Array | None = None) -> "Problem":
+        """Gather a problem; ``fixed`` facilities widen the box all distances lie in."""
+        low, high = X.min(axis=0), X.max(axis=0)
+        if fixed is not None:
+            low, high = np.minimum(low, fixed.min(axis=0)), np.maximum(high, fixed.max(axis=0))
+        return cls(X, weights, n_free, float(((high - low) ** 2).sum()))
+
+    def small(self, t: float, centers: Array) -> bool:
+        """Whether t f is so small everywhere that the sums are kept as e^{t f} - 1."""
+        reach = self.diameter2
+        low, high = centers.min(axis=0), centers.max(axis=0)
+        if (low < self.X[0] - np.sqrt(reach)).any() or (high > self.X[0] + np.sqrt(reach)).any():
+            reach = float((np.maximum(np.abs(self.X[0] - low), np.abs(self.X[0] - high)) ** 2).sum()) * 4
+        return bool(t * reach <= kernels.SMALL_Z)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where a descent ended."""
+
+    centers: Array
+    labels: Labels
+    n_iter: int
+    converged: bool
+    history: Array  # (n_iter + 1, 2): city-wide cost, tilted SSE
+
+    @property
+    def city_cost(self) -> float:
+        """City-wide tilted cost of the result."""
+        return float(self.history[-1, 0])
+
+    @property
+    def tilted_sse(self) -> float:
+        """Tilted SSE of the result."""
+        return float(self.history[-1, 1])
+
+
+def descend(problem: Problem, start: Array, t: float, max_iter: int = 300, tol: float = 1e-6) -> Descent:
+    """Nearest assignment and tilted means in turn, from ``start`` to a fixed point. The city-wide cost never rises."""
+    centers = np.array(start, dtype=np.float64, order="C")
+    labels = np.empty(len(problem.X), np.int32)
+    history = np.empty((max_iter + 1, 2))
+    small = problem.small(t, centers)
+    if len(problem.X) <= CHUNK:
+        n_iter, converged, _ = kernels.descend(
+            problem.X, problem.weights, centers, problem.n_free, t, small, max_iter, tol, labels, history
+        )
+    else:
+        n_iter, converged = _descend_in_chunks(problem, centers, t, small, max_iter, tol, labels, history)
+    return Descent(centers, labels, n_iter, converged, history[: n_iter + 1].copy())
+
+
+def descend_all(
+    problem: Problem, starts: Array, t: float, max_iter: int = 300, tol: float = 1e-6
+) -> tuple[Array, Array]:
+    """Descend from each of ``starts`` (r, k, d); returns the ends and their (city-wide cost, tilted SSE)."""
+    ends = np.array(starts, dtype=np.float64, order="C")
+    values = np.empty((len(ends), 2))
+    small = problem.small(t, ends.reshape(-1, ends.shape[-1]))
+
+    def run(rows: slice) -> None:
+        kernels.descend_many(
+            problem.X, problem.weights, ends[rows], problem.n_free, t, small, max_iter, tol, values[rows]
+        )
+
+    _in_parallel(run, len(ends), 1 if len(problem.X) * len(ends) > 4096 else len(ends))
+    return ends, values
+
+
+def _in_parallel(run: Callable[[slice], None], n: int, size: int) -> None:
+    """Run over slices of 0..n, each by one thread."""
+    tasks = [slice(i, min(n, i + size)) for i in range(0, n, size)]
+    if len(tasks) == 1:
+        run(tasks[0])
+    else:
+        list(_pool().map(run, tasks))
+
+
+def _descend_in_chunks(
+    problem: Problem,
+    centers: Array,
+    t: float,
+    small: bool,
+    max_iter: int,
+    tol: float,
+    labels: Labels,
+    history: Array,
+) -> tuple[int, bool]:
+    """The loop of ``kernels.descend`` with its sweep spread over threads."""
+    X, w = problem.X, problem.weights
+    k, d = centers.shape
+    bounds = [(i, min(len(X), i + CHUNK)) for i in range(0, len(X), CHUNK)]
+    stats = np.empty((len(bounds), k, 6))
+    moments = np.empty((len(bounds), k, d + d * d))
+    old = np.full(len(X), -1, np.int32)
+    trial, step, line = centers.copy(), np.zeros((k, d)), np.zeros((k, 4))
+    n_iter = 0
+    while True:
+
+        def run(c: int) -> tuple[int, int, float]:
+            low, high = bounds[c]
+            return kernels.sweep(X, w, trial, t, small, low, high, old, labels, stats[c], moments[c])  # noqa: B023
+
+        found = list(_pool().map(run, range(len(bounds))))
+        worst = max(found, key=lambda each: each[2])[1]
+        all_stats, all_moments = merge(stats, moments, t, small)
+        state = kernels.advance(
+            X, w, old, labels, centers, trial, step, line, all_stats, all_moments, worst,
+            problem.n_free, t, small, tol, n_iter == 0,
+        )  # fmt: skip
+        if state == kernels.RETRY:
+            continue
+        history[n_iter] = kernels.objectives(all_stats, t, small)
+        if state == kernels.DONE or n_iter == max_iter:
+            return n_iter, state == kernels.DONE
+        n_iter += 1
+        old[:] = labels
+
+
+def merge(stats: Array, moments: Array, t: float, small: bool) -> tuple[Array, Array]:
+    """The sums of several chunks as those of one: masses are brought to the common top first."""
+    total = stats.sum(axis=0)
+    total[:, 0] = stats[:, :, 0].max(axis=0)
+    total[:, 4] = stats[:, :, 4].max(axis=0)
+    if small or np.isinf(t):
+        return total, moments.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        new = np.nan_to_num(np.exp(t * (stats[:, :, 0] - total[:, 0])))
+        old = np.nan_to_num(np.exp(t * (stats[:, :, 4] - total[:, 4])))
+    total[:, 1] = (stats[:, :, 1] * new).sum(axis=0)
+    total[:, 5] = (stats[:, :, 5] * old).sum(axis=0)
+    return total, (moments * new[:, :, None]).sum(axis=0)

@@ -1,0 +1,239 @@
+"""Every measure of a set of facilities, in one place, whatever method made them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tkm_core.checks import check_centers, check_points, check_t, check_weights
+from tkm_core.kernels import nearest
+from tkm_core.objective import Array, Labels, city_cost, tilted_sse_by_cluster
+
+KOLM_POLLAK_EPS = -1.0  # inequality aversion; negative because distance is a burden
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a set of facilities means for the residents; distances in the units of X, all weighted.
+
+    Attributes
+    ----------
+    labels, distance : arrays (n,)
+        The nearest facility of each resident, and how far it is.
+    population : array (k,)
+        Total weight served by each facility.
+    sse, tilted_sse, city_cost : float
+        Mean squared distance, the paper's tilted SSE, and the city-wide tilted cost, at ``t``.
+    tilted_sse_by_cluster, variance, variance_of_distance, max_distance : arrays (k,)
+        Per facility: phi_j, variance of the squared distance (the paper's measure), variance of the distance,
+        and largest distance.
+    overall_variance, overall_variance_of_distance : float
+        The same variances over all residents.
+    mean_distance, median_distance, p90_distance, p95_distance, largest_distance : float
+    gini : float
+        Inequality of distance: 0 when all are equally far.
+    kolm_pollak_ede : float
+        The distance which, if everyone had it, would be as bad as this distribution.
+    worst_decile_mean : float
+        Mean distance of the worst-off 10 % of the population.
+    share_within : float or None
+        Share of the population within ``standard``.
+    fairness_ratio : float or None
+        The largest distance divided by the resident's own neighbourhood radius.
+    """
+
+    t: float
+    labels: Labels
+    distance: Array
+    population: Array
+    sse: float
+    tilted_sse: float
+    city_cost: float
+    tilted_sse_by_cluster: Array
+    variance: Array
+    variance_of_distance: Array
+    max_distance: Array
+    overall_variance: float
+    overall_variance_of_distance: float
+    mean_distance: float
+    median_distance: float
+    p90_distance: float
+    p95_distance: float
+    largest_distance: float
+    gini: float
+    kolm_pollak_ede: float
+    worst_decile_mean: float
+    standard: float | None
+    share_within: float | None
+    fairness_ratio: float | None
+
+
+def evaluate(
+    X: ArrayLike,
+    centers: ArrayLike,
+    *,
+    t: float = 0.0,
+    sample_weight: ArrayLike | None = None,
+    standard: float | None = None,
+    neighbourhood: ArrayLike | None = None,
+) -> Evaluation:
+    """Judge facilities at ``centers`` for residents ``X``, each served by the nearest.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Residents.
+    centers : array (k, d)
+        Facilities, whatever method placed them.
+    t : float
+        The tilt for ``tilted_sse`` and ``city_cost``; may be infinite.
+    sample_weight : array (n,), optional
+        Population of each resident point.
+    standard : float, optional
+        A service standard (a distance) for ``share_within``.
+    neighbourhood : array (n,), optional
+        Neighbourhood radius of each resident, from ``neighbourhood_radius``, for ``fairness_ratio``.
+
+    Examples
+    --------
+    >>> found = evaluate([[0.0], [1.0], [5.0]], [[0.0], [4.0]], standard=1.0)
+    >>> found.mean_distance, found.largest_distance, found.share_within
+    (0.666..., 1.0, 1.0)
+    """
+    points = check_points(X)
+    sites = check_centers(centers, points.shape[1], "centers")
+    weights = check_weights(sample_weight, len(points))
+    t = check_t(t)
+    k = len(sites)
+    labels, f = nearest(points, sites)
+    distance = np.sqrt(f)
+    total = float(weights.sum())
+
+    def per_cluster(values: Array) -> Array:
+        return np.bincount(labels, weights * values, minlength=k)
+
+    def variance_by_cluster(values: Array) -> Array:
+        mean = np.divide(per_cluster(values), population, out=np.zeros(k), where=population > 0)
+        spread = per_cluster((values - mean[labels]) ** 2)
+        return np.divide(spread, population, out=np.zeros(k), where=population > 0)
+
+    def overall(values: Array) -> float:
+        mean = float(np.dot(weights, values)) / total
+        return float(np.dot(weights, (values - mean) ** 2)) / total
+
+    live = weights > 0
+    population = per_cluster(np.ones(len(points)))
+    max_distance = np.zeros(k)
+    np.maximum.at(max_distance, labels[live], distance[live])
+    order = np.argsort(distance, kind="stable")
+    sorted_distance, sorted_weights = distance[order], weights[order]
+    cumulative = np.cumsum(sorted_weights)
+    median, p90, p95 = (_quantile(sorted_distance, cumulative, q) for q in (0.5, 0.9, 0.95))
+    phi = tilted_sse_by_cluster(f, labels, weights, k, t)
+    mean_distance = float(np.dot(weights, distance)) / total
+    ratio = None
+    if neighbourhood is not None:
+        radius = np.asarray(neighbourhood, dtype=np.float64)
+        if radius.shape != distance.shape:
+            msg = f"neighbourhood has shape {radius.shape}; it needs one radius for each of the {len(points)} residents."
+            raise ValueError(msg)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.where(distance[live] == 0, 0.0, distance[live] / radius[live])
+        ratio = float(ratios.max())
+    return Evaluation(
+        t=t,
+        labels=labels,
+        distance=distance,
+        population=population,
+        sse=float(np.dot(weights, f)) / total,
+        tilted_sse=float(phi.sum()),
+        city_cost=city_cost(f, weights, t),
+        tilted_sse_by_cluster=phi,
+        variance=variance_by_cluster(f),
+        variance_of_distance=variance_by_cluster(distance),
+        max_distance=max_distance,
+        overall_variance=overall(f),
+        overall_variance_of_distance=overall(distance),
+        mean_distance=mean_distance,
+        median_distance=median,
+        p90_distance=p90,
+        p95_distance=p95,
+        largest_distance=float(max_distance.max()),
+        gini=_gini(sorted_distance, sorted_weights, cumulative),
+        kolm_pollak_ede=_kolm_pollak_ede(distance, weights),
+        worst_decile_mean=_worst_share_mean(sorted_distance, sorted_weights, cumulative, 0.1),
+        standard=standard,
+        share_within=None if standard is None else float(weights[distance <= standard].sum()) / total,
+        fairness_ratio=ratio,
+    )
+
+
+def neighbourhood_radius(X: ArrayLike, n_clusters: int, sample_weight: ArrayLike | None = None) -> Array:
+    """r_i: how far resident i must go to meet a k-th of the population (their own point included).
+
+    The radius of the smallest ball around each resident that holds at least W / k; without weights that is the distance
+    to the (n/k)-th nearest resident, counting oneself first.
+
+    Examples
+    --------
+    >>> neighbourhood_radius([[0.0], [1.0], [3.0], [7.0]], 2)
+    array([1., 1., 2., 4.])
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    points = check_points(X)
+    weights = check_weights(sample_weight, len(points))
+    if n_clusters < 1:
+        msg = f"n_clusters is {n_clusters}; it must be at least 1."
+        raise ValueError(msg)
+    target = float(weights.sum()) / n_clusters * (1 - 1e-12)
+    radius = np.empty(len(points))
+    if np.all(weights == weights[0]):
+        count = int(np.ceil(len(points) / n_clusters * (1 - 1e-12)))
+        index = NearestNeighbors(n_neighbors=count).fit(points)
+        for rows in _chunks(len(points), max(1, 4_000_000 // count)):
+            radius[rows] = index.kneighbors(points[rows])[0][:, -1]
+        return radius
+    for rows in _chunks(len(points), max(1, 4_000_000 // len(points))):
+        f = ((points[rows, None, :] - points[None, :, :]) ** 2).sum(axis=-1)
+        order = np.argsort(f, axis=1, kind="stable")
+        reached = np.cumsum(weights[order], axis=1) >= target
+        first = reached.argmax(axis=1)
+        radius[rows] = np.sqrt(np.take_along_axis(f, order, axis=1)[np.arange(len(first)), first])
+    return radius
+
+
+def _chunks(n: int, size: int) -> list[slice]:
+    return [slice(i, min(n, i + size)) for i in range(0, n, size)]
+
+
+def _quantile(ordered: Array, cumulative: Array, q: float) -> float:
+    """The smallest distance within which a share q of the population lives (inverted distribution function)."""
+    at = np.searchsorted(cumulative, q * cumulative[-1] * (1 - 1e-12))
+    return float(ordered[min(at, len(ordered) - 1)])
+
+
+def _gini(ordered: Array, weights: Array, cumulative: Array) -> float:
+    """Weighted Gini: half the mean absolute difference of two residents' distances, over the mean."""
+    total = cumulative[-1]
+    mean = float(np.dot(weights, ordered)) / total
+    if mean == 0:
+        return 0.0
+    below = cumulative - weights / 2
+    return float(2 * np.dot(weights * ordered, below) / (total * total * mean) - 1)
+
+
+def _worst_share_mean(ordered: Array, weights: Array, cumulative: Array, share: float) -> float:
+    """Mean over exactly the worst-off ``share`` of the population; the resident on the edge counts in part."""
+    total = cumulative[-1]
+    inside = np.clip(cumulative - (1 - share) * total, 0.0, weights)
+    return float(np.dot(inside, ordered) / inside.sum())
+
+
+def _kolm_pollak_ede(distance: Array, weights: Array) -> float:
+    """-(1/kappa) log mean e^{-kappa d}, with kappa = eps sum(w d) / sum(w d²), eps < 0 for a burden."""
+    second = float(np.dot(weights, distance**2))
+    if second == 0:
+        return 0.0
+    kappa = KOLM_POLLAK_EPS * float(np.dot(weights, distance)) / second
+    return city_cost(distance, weights, -kappa)

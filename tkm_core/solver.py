@@ -1,0 +1,211 @@
+"""TiltedKMeans: the estimator around the search, the descent and the paper's SGD."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tkm_core.checks import check_centers, check_points, check_t, check_weights
+from tkm_core.descent import Problem, descend
+from tkm_core.kernels import nearest
+from tkm_core.objective import Array, Labels
+from tkm_core.search import best_plan
+from tkm_core.sgd import descend_by_sgd
+
+
+class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """K-means with exponential weight e^{t·distance²} on residents who are far away.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Facilities to place.
+    t : float
+        The dial, in the units of 1 / X²: 0 is plain k-means, infinity puts each facility in the centre of its
+        cluster's minimum enclosing ball.
+    solver : {"newton", "sgd"}
+        The exact solver, or the paper's Algorithm 2 as printed.
+    criterion : {"cluster", "city"}
+        Which fixed point wins: the one with the lowest tilted SSE (the paper's objective) or the lowest city-wide cost.
+    n_init : "auto" or int
+        Number of starts. "auto" searches with starts of different kinds; 1 takes a single k-means++ start.
+    max_iter : int
+        Most steps of one descent; for "sgd", its iterations.
+    tol : float
+        A descent ends when no facility has a longer step left than this share of its cluster's radius.
+    fixed_centers : array (f, d), optional
+        Existing facilities: they serve and never move. ``cluster_centers_`` lists them after the new ones.
+    learning_rate, n_epochs, batch_size : float, int, int
+        Of "sgd" only.
+    random_state : int, RandomState or None
+        Makes the result repeatable.
+
+    Attributes
+    ----------
+    cluster_centers_ : array (n_clusters + f, d)
+    labels_ : array (n,)
+        Nearest facility of each row.
+    inertia_ : float
+        Sum of weighted squared distances (as scikit-learn's ``KMeans``).
+    tilted_sse_, city_cost_ : float
+        The paper's objective and the city-wide cost of the result.
+    n_iter_ : int
+        Steps of the descent that won.
+    history_ : array (n_iter_ + 1, 2)
+        City-wide cost and tilted SSE of each iterate of the descent that won.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0], [0, 1], [0, 2], [0, 9], [50, 0], [50, 1]])
+    >>> TiltedKMeans(2, t=0, random_state=0).fit(X).cluster_centers_.round(1).tolist()
+    [[0.0, 3.0], [50.0, 0.5]]
+    >>> TiltedKMeans(2, t=float("inf"), random_state=0).fit(X).cluster_centers_.round(1).tolist()
+    [[0.0, 4.5], [50.0, 0.5]]
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's own form
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "t": [Interval(Real, 0, None, closed="both"), Interval(Real, 0, None, closed="left")],
+        "solver": [StrOptions({"newton", "sgd"})],
+        "criterion": [StrOptions({"cluster", "city"})],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "fixed_centers": ["array-like", None],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        t: float = 0.1,
+        solver: str = "newton",
+        criterion: str = "cluster",
+        n_init: str | int = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-6,
+        fixed_centers: ArrayLike | None = None,
+        learning_rate: float = 0.05,
+        n_epochs: int = 5,
+        batch_size: int = 100,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.t = t
+        self.solver = solver
+        self.criterion = criterion
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.fixed_centers = fixed_centers
+        self.learning_rate = learning_rate
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:  # noqa: ARG002
+        """Place the facilities.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            Residents.
+        y : ignored
+        sample_weight : array (n,), optional
+            Population of each row.
+        """
+        X = check_points(validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=False))
+        weights = check_weights(sample_weight, len(X))
+        t = check_t(self.t)
+        k = int(self.n_clusters)
+        if k > len(X):
+            msg = f"n_clusters is {k}, but there are only {len(X)} residents (n_samples={len(X)}): choose {len(X)} or fewer."
+            raise ValueError(msg)
+        fixed = (
+            None
+            if self.fixed_centers is None
+            else check_centers(self.fixed_centers, X.shape[1], "fixed_centers")
+        )
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        problem = Problem.of(X, weights, k, fixed)
+        if self.solver == "sgd":
+            found = descend_by_sgd(
+                problem,
+                t,
+                rng,
+                fixed=fixed,
+                learning_rate=self.learning_rate,
+                n_epochs=self.n_epochs,
+                batch_size=self.batch_size,
+                n_iter=self.max_iter,
+            )
+        else:
+            start = best_plan(problem, t, rng, fixed=fixed, n_init=self.n_init, criterion=self.criterion)
+            found = descend(problem, start, t, self.max_iter, self.tol)
+            if not found.converged:
+                warnings.warn(
+                    f"No fixed point within max_iter={self.max_iter} steps; raise max_iter or tol.",
+                    ConvergenceWarning,
+                    stacklevel=2,
+                )
+        self.cluster_centers_: Array = found.centers
+        self.labels_: Labels = found.labels
+        self.history_: Array = found.history
+        self.n_iter_: int = found.n_iter
+        self.tilted_sse_ = found.tilted_sse
+        self.city_cost_ = found.city_cost
+        self.inertia_ = float(-self._score(X, weights))
+        self._n_features_out = len(found.centers)
+        used = len(np.unique(found.labels[weights > 0]))
+        if used < k and len(np.unique(X[weights > 0], axis=0)) < k:
+            warnings.warn(
+                f"Only {used} distinct resident locations for {k} facilities: the others serve nobody.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def predict(self, X: ArrayLike) -> Labels:
+        """Index of the nearest facility of each row."""
+        check_is_fitted(self)
+        X = check_points(
+            validate_data(self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite=False)
+        )
+        return nearest(X, self.cluster_centers_)[0]
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Distance of each row to each facility."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return euclidean_distances(X, self.cluster_centers_.astype(X.dtype))
+
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:  # noqa: ARG002
+        """Minus the weighted sum of squared distances, as scikit-learn's ``KMeans``."""
+        check_is_fitted(self)
+        X = check_points(
+            validate_data(self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite=False)
+        )
+        return self._score(X, check_weights(sample_weight, len(X)))
+
+    def _score(self, X: Array, weights: Array) -> float:
+        return -float(np.dot(weights, nearest(X, self.cluster_centers_)[1]))
