@@ -1,7 +1,61 @@
-"""The door: page set-up, navigation, the one frame around every page."""
+"""The door: page set-up, navigation, the one frame around every page.
+
+A page is one file in pages/ with a function ``render()``, and one line in PAGES below. Its file ends with the three
+lines that hand over to ``main`` when Streamlit runs it by itself, as it does for the first link to a new server.
+What pages share (address, residents, plans, long work, look) is in pages/frame.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
-st.set_page_config(page_title="EvenReach", layout="wide")
-st.title("EvenReach")
-st.write("Where to put public facilities so that everyone is reached evenly.")
+from pages import data, guide, how_many, plan
+from pages.frame import address, session, style
+from tkm_core.residents import ResidentsError
+
+ASSETS = Path(__file__).parent / "assets"
+# url (the file's name), what the menu says, what draws it
+PAGES: tuple[tuple[str, str, Callable[[], None]], ...] = (
+    ("plan", "Plan", plan.render),
+    ("data", "Data", data.render),
+    ("how_many", "How many?", how_many.render),
+    ("guide", "Help", guide.render),
+)
+
+
+def main() -> None:
+    """Draw the frame, and in it the page that the address names."""
+    st.set_page_config(
+        page_title="EvenReach",
+        page_icon=ASSETS / "favicon.png",
+        layout="wide",
+        initial_sidebar_state=272,
+    )
+    st.html(style.CSS)
+    st.logo(ASSETS / f"logo-{session.theme()}.svg", size="large")
+    pages = [
+        st.Page(partial(_framed, render), title=title, url_path=url, default=number == 0)
+        for number, (url, title, render) in enumerate(PAGES)
+    ]
+    chosen = st.navigation(pages, position="top")
+    for problem in address.read():
+        session.notice(f"This link is not quite right: {problem}. The usual setting is used instead.")
+    chosen.run()
+    address.write()
+
+
+def _framed(render: Callable[[], None]) -> None:
+    """Draw a page; what goes wrong is said in a sentence, whatever it is."""
+    try:
+        render()
+    except session.StoppedError:
+        session.show_notices()
+    except (ResidentsError, ValueError) as problem:
+        session.show_notices()
+        st.error(str(problem), icon=":material/error:")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""The sidebar: the problem (who, how many) and the wishes (budget, units, what the map shows)."""
+
+import streamlit as st
+
+from pages.frame import address, session
+from tkm_core.figures import LAYERS
+from tkm_core.plan import Plan
+from tkm_core.residents.samples import SAMPLES, find_sample
+
+LAYER_WORDS = {
+    "areas": "Service areas",
+    "paths": "Paths over t",
+    "baseline": "k-means++",
+    "farthest": "Farthest",
+}
+COLOUR_WORDS = {"facility": "Facility", "distance": "Distance", "change": "Gain, loss"}
+SIZES = ("generated-100k", "generated-1m")
+
+
+def problem() -> session.City:
+    """Which residents, and how many facilities for them."""
+    with st.sidebar:
+        place = session.city()
+        options = [*SAMPLES, *SIZES]
+        current = address.get("dataset")
+        if current not in options:
+            options.append(current)
+        st.selectbox(
+            "Dataset",
+            options,
+            format_func=lambda key: _title(key, place),
+            key="dataset",
+            persist_state="session",
+            help="Sample cities, or your own: upload a file on the Data page.",
+        )
+        with st.container(horizontal=True, horizontal_alignment="distribute", gap="small"):
+            st.markdown(f":small[:gray[{place.size}]]", width="content")
+        places = min(len(place.residents), address.MOST_FACILITIES)
+        if address.get("k") > places:
+            session.notice(f"{place.title} has only {places} places: the number of facilities is set to {places}.")
+            address.put("k", places)
+        st.number_input(
+            "Facilities to site",
+            min_value=1,
+            max_value=places,
+            step=1,
+            key="k",
+            persist_state="session",
+        )
+    return place
+
+
+def _title(key: str, place: session.City) -> str:
+    if key == address.UPLOAD:
+        return place.title
+    sample = find_sample(key)
+    return sample.title if sample else key
+
+
+def wishes(plan: Plan) -> None:
+    """Budget, units and the map; none of them computes anything anew, only the figures are redrawn."""
+    with st.sidebar:
+        st.slider(
+            "Accept at most this much more average distance",
+            min_value=0,
+            max_value=50,
+            step=1,
+            format="+%d %%",
+            key="budget",
+            persist_state="session",
+            on_change=_redraw,
+        )
+        with st.container(horizontal=True, gap="small"):
+            st.button(
+                "To budget",
+                key="to_budget",
+                icon=":material/target:",
+                on_click=_turn,
+                args=(plan, "budget"),
+                help="Turns the dial to the fairest plan within your budget: the shortest longest trip.",
+                width="stretch",
+            )
+            st.button(
+                "Suggest",
+                key="suggest",
+                icon=":material/lightbulb:",
+                on_click=_turn,
+                args=(plan, "knee"),
+                help="Turns the dial to the knee of the trade-off: beyond it, fairness starts to cost more "
+                "than it brings.",
+                width="stretch",
+            )
+        standard, units = st.columns([1.25, 1], vertical_alignment="bottom")
+        standard.number_input(
+            f"Standard, {address.get('units')}",
+            min_value=0.1,
+            max_value=1000.0,
+            step=1.0,
+            format="%g",
+            key="standard",
+            persist_state="session",
+            on_change=_redraw,
+            help="Your service standard: everyone should have a facility within this distance.",
+        )
+        units.segmented_control(
+            "Units", ["km", "mi"], key="units", required=True, persist_state="session", width="stretch"
+        )
+        st.segmented_control(
+            "Colour by",
+            list(COLOUR_WORDS),
+            format_func=COLOUR_WORDS.__getitem__,
+            key="colour",
+            required=True,
+            persist_state="session",
+            on_change=_redraw,
+            width="stretch",
+        )
+        st.pills(
+            "Show on map",
+            list(LAYERS),
+            format_func=LAYER_WORDS.__getitem__,
+            selection_mode="multi",
+            key="show",
+            persist_state="session",
+            on_change=_redraw,
+        )
+        st.segmented_control(
+            "Ground",
+            ["plain", "streets"],
+            format_func={"plain": "Plain (offline)", "streets": "Streets"}.__getitem__,
+            key="ground",
+            required=True,
+            persist_state="session",
+            on_change=_redraw,
+            width="stretch",
+            help="Streets are loaded from Carto over the internet; the plain ground needs no network.",
+        )
+
+
+def _redraw() -> None:
+    """Redraw the figures only."""
+    st.rerun("plan")
+
+
+def _turn(plan: Plan, where: str) -> None:
+    """Turn the dial to the budget or to the knee."""
+    i = plan.within_budget(address.get("budget")) if where == "budget" else plan.knee()
+    st.session_state["playing"] = False
+    address.put("t", float(plan.t[i]))
+    _redraw()

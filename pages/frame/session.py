@@ -1,0 +1,250 @@
+"""What is kept between runs: residents and plans, by content, for this visitor only."""
+
+import gc
+import secrets
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import streamlit as st
+
+from pages.frame import address
+from pages.frame.shelf import Shelf
+from tkm_core.figures import Look, MapGround
+from tkm_core.plan import Plan, make_plan
+from tkm_core.residents import Residents, ResidentsError
+from tkm_core.residents.samples import find_sample, load_sample
+
+T = TypeVar("T")
+PATIENCE = 0.4  # seconds of work before a progress bar appears: shorter ones would only flicker
+UPLOAD_HOURS = 24
+SEED = 0
+
+
+@dataclass(frozen=True)
+class City:
+    """The residents that are planned for, and what to call them.
+
+    Attributes
+    ----------
+    key : str
+        The sample's key, or the secret token of an upload: two people's uploads never share one.
+    """
+
+    key: str
+    title: str
+    people: str
+    residents: Residents
+    source: str = ""
+
+    @property
+    def size(self) -> str:
+        """How many there are, in a few words."""
+        count, total = len(self.residents), float(self.residents.weights.sum())
+        if abs(total - count) < 1e-9:
+            return f"{count:,} {self.people}, each counted once"
+        return f"{total:,.0f} {self.people} in {count:,} places"
+
+
+@dataclass(frozen=True)
+class Shelves:
+    """What all sessions of this server share; uploads and what is made of them only by secret token."""
+
+    cities: Shelf[City]
+    uploads: Shelf[City]
+    plans: Shelf[Plan]
+    results: Shelf[object]
+
+
+@st.cache_resource(show_spinner=False)
+def shelves() -> Shelves:
+    """Make the shelves, once a process; weights are numbers of residents."""
+    # Streamlit collects all garbage after every run, which would visit every object of every library.
+    gc.collect()
+    gc.freeze()
+    return Shelves(
+        cities=Shelf(4_000_000),
+        uploads=Shelf(10_000_000, hours=UPLOAD_HOURS),
+        plans=Shelf(8_000_000),
+        results=Shelf(400),
+    )
+
+
+class StoppedError(Exception):
+    """Long work was stopped by the planner."""
+
+
+def city() -> City:
+    """The city that the address names; what cannot be opened falls back to the first sample, with a notice."""
+    dataset, token = address.get("dataset"), address.get("upload")
+    if dataset == address.UPLOAD:
+        found = shelves().uploads.get(token)
+        if found is not None:
+            return found
+        notice(
+            f"The uploaded data of this link is no longer here: it is kept for {UPLOAD_HOURS} hours at most. "
+            "Please upload it again on the Data page. Showing a sample city instead."
+        )
+        dataset = address.FIELDS["dataset"].default
+        address.put("dataset", dataset)
+        address.put("upload", "")
+    return sample_city(dataset)
+
+
+def sample_city(key: str) -> City:
+    """A sample, loaded once a process."""
+    sample = find_sample(key)
+    if sample is None:
+        msg = f"There is no sample called {key!r}."
+        raise ResidentsError(msg)
+
+    def load() -> City:
+        return City(key, sample.title, sample.unit_name, load_sample(key), f"{sample.source} {sample.licence}")
+
+    return shelves().cities.once(key, load, lambda: None, weight=max(sample.size, 1000))
+
+
+def keep_upload(residents: Residents, people: str) -> City:
+    """Take a checked upload into use: it gets a new secret token, and the address names it."""
+    token = secrets.token_urlsafe(24)
+    kept = shelves().uploads.put(
+        token, City(token, residents.name, people, residents), max(len(residents), 1000)
+    )
+    address.put("dataset", address.UPLOAD)
+    address.put("upload", token)
+    return kept
+
+
+def forget_upload() -> None:
+    """Remove this visitor's upload from the server and go back to the first sample."""
+    shelves().uploads.remove(address.get("upload"))
+    address.put("dataset", address.FIELDS["dataset"].default)
+    address.put("upload", "")
+
+
+def notice(text: str) -> None:
+    """Say something at the top of the page in this run."""
+    st.session_state.setdefault("notices", []).append(text)
+
+
+def show_notices() -> None:
+    """Show and forget what there is to say."""
+    for text in st.session_state.pop("notices", []):
+        st.warning(text, icon=":material/info:")
+
+
+def long_work(
+    shelf: Shelf[T],
+    key: Hashable,
+    label: str,
+    work: Callable[[Callable[[float, str], None]], T],
+    *,
+    weight: float = 1.0,
+) -> T:
+    """Take a result from its shelf, or make it while a bar shows how far it is and a button stops it.
+
+    Parameters
+    ----------
+    shelf : Shelf
+        Where the result is kept.
+    key : hashable
+        Content key: everything the result depends on.
+    label : str
+        What is being done, for the planner.
+    work : callable
+        Gets a function ``progress(fraction, text)``, which it has to call often; that is where it can be stopped.
+    weight : float
+        Of the result on its shelf.
+
+    Raises
+    ------
+    StoppedError
+        If the planner stopped this work and has not asked for it again.
+    """
+    found = shelf.get(key)
+    if found is not None:
+        return found
+    name = f"{label}{hash(key)}"
+    spot = st.empty()
+    if st.session_state.get("stopped") == name:
+        with spot.container(border=True):
+            st.markdown(f"**Stopped:** {label}.")
+            if not st.button("Carry on", icon=":material/play_arrow:", key="carry_on"):
+                raise StoppedError(label)
+        st.session_state.pop("stopped", None)
+    begun = time.monotonic()
+    bar: list[st.delta_generator.DeltaGenerator] = []
+
+    def progress(fraction: float, text: str) -> None:
+        if not bar:
+            if time.monotonic() - begun < PATIENCE:
+                return
+            with spot.container(border=True, key="long_work"):
+                bar.append(st.progress(0.0, text=label))
+                st.button("Stop", icon=":material/stop:", key="stop", on_click=_stop, args=(name,))
+        bar[0].progress(min(max(fraction, 0.0), 1.0), text=f"{label}: {text[:1].lower()}{text[1:]}")
+
+    made = shelf.once(key, lambda: work(progress), lambda: progress(0.0, "waiting for the same work"), weight)
+    spot.empty()
+    return made
+
+
+def _stop(name: str) -> None:
+    st.session_state["stopped"] = name
+
+
+def plan_of(place: City, k: int) -> Plan:
+    """The plan for k facilities: computed once for these residents, whatever t is."""
+    home = place.residents
+    key = (place.key, home.fingerprint, k, SEED)
+
+    def work(progress: Callable[[float, str], None]) -> Plan:
+        plan = make_plan(
+            home, k, random_state=SEED, progress=lambda done, text: progress(0.85 * done, text)
+        )
+        plan.trade_off(progress=lambda done, text: progress(0.85 + 0.15 * done, text))
+        return plan
+
+    facilities = "1 facility" if k == 1 else f"{k} facilities"
+    label = f"Placing {facilities} for {place.title}"
+    return long_work(shelves().plans, key, label, work, weight=max(len(home), 20_000))
+
+
+def ground_of(place: City, *, width: int, height: int) -> MapGround:
+    """View and cells of a city for a map of a size."""
+    key = ("ground", place.key, place.residents.fingerprint, width, height)
+    found = shelves().results.once(
+        key, lambda: MapGround.of(place.residents, width=width, height=height), lambda: None
+    )
+    assert isinstance(found, MapGround)  # noqa: S101  the key says what it is
+    return found
+
+
+def look(people: str) -> Look:
+    """How figures are drawn for this visitor now."""
+    return Look(
+        theme=theme(),
+        unit=address.get("units"),
+        colour=address.get("colour"),
+        layers=tuple(address.get("show")),
+        streets=address.get("ground") == "streets",
+        people=people,
+    )
+
+
+def theme() -> str:
+    """The visitor's theme: "light" or "dark"."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def on_phone() -> bool:
+    """Whether the visitor's browser says it is a phone: maps are then fitted to a narrow screen."""
+    return "Mobi" in (st.context.headers.get("User-Agent") or "")
+
+
+def standard_metres() -> float:
+    """The service standard in metres."""
+    from tkm_core.story import METRES
+
+    return float(address.get("standard")) * METRES[address.get("units")]

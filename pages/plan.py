@@ -1,0 +1,150 @@
+"""Plan: the landing page, where the dial is turned and its consequences are seen."""
+
+import streamlit as st
+
+from pages.frame import address, controls, exports, session, words
+from tkm_core import figures
+from tkm_core.plan import Plan
+
+MAP_HEIGHT, PHONE_HEIGHT = 560, 400
+TICK = 0.65  # seconds between two steps of the dial while it plays
+STRIDE = 2  # settings of the dial that one step takes
+
+
+def render() -> None:
+    """Controls at the side; the sentence, the dial, the map and the figures in one part that redraws alone."""
+    place = controls.problem()
+    session.show_notices()
+    plan = session.plan_of(place, address.get("k"))
+    controls.wishes(plan)
+    playing = st.session_state.get("playing", False)
+    st.fragment(_consequences, key="plan", run_every=TICK if playing else None)(place, plan)
+
+
+def _consequences(place: session.City, plan: Plan) -> None:
+    """Everything that follows from t."""
+    if st.session_state.get("playing"):
+        _step(plan)
+    i = plan.index(address.get("t"))
+    look, standard = session.look(place.people), session.standard_metres()
+    evaluation, baseline = plan.evaluation(i, standard), plan.baseline_evaluation(standard)
+    story = plan.story(i, unit=look.unit, standard=standard, people=place.people)
+
+    with st.container(key="hero", gap="xsmall"):
+        st.markdown(words.headline(story), anchors=False)
+        st.markdown(words.detail(story, plan, i, address.get("budget")))
+    left, right = st.columns([1.7, 1], gap="medium")
+    with left:
+        _dial()
+        map_spot = st.container()
+    with right:
+        st.table(words.figures_table(story), border="horizontal", hide_index=True)
+        _tradeoff(plan, i, look)
+        st.markdown("**Who lives how near** :gray[share of " + place.people + " within a distance]")
+        st.plotly_chart(
+            figures.distances(evaluation, baseline, plan.residents.weights, look, standard=standard, height=196),
+            theme=None,
+            config=figures.CONFIG,
+            key="distances",
+            alt=figures.distances_words(evaluation, baseline, look),
+        )
+    height = PHONE_HEIGHT if session.on_phone() else MAP_HEIGHT
+    ground = session.ground_of(place, width=360 if session.on_phone() else 690, height=height)
+    with map_spot:
+        st.pydeck_chart(
+            figures.plan_map(plan, i, evaluation, baseline, ground, look),
+            height=height,
+            key="map",
+            alt=figures.map_words(plan, i, evaluation, look),
+        )
+        st.html(figures.map_legend(figures.colour_scheme(plan, look), ground, look))
+    exports.sidebar(place, plan, i, story, look)
+    if not st.session_state.get("playing"):
+        address.write()
+
+
+def _dial() -> None:
+    """The dial with its two ends in plain words, and the button that plays it."""
+    with st.container(key="dial_row", horizontal=True, vertical_alignment="bottom", gap="small"):
+        playing = st.session_state.get("playing", False)
+        if st.button(
+            "Pause" if playing else "Play",
+            icon=":material/pause:" if playing else ":material/play_arrow:",
+            key="play",
+            help="Turn the dial slowly from one end to the other.",
+        ):
+            st.session_state["playing"] = not playing
+            st.rerun()
+        st.select_slider(
+            "Fairness dial",
+            options=address.DIAL,
+            format_func=lambda t: f"t = {t:g}",
+            key="t",
+            persist_state="session",
+            on_change=_stop_playing,
+        )
+    st.html('<div class="er-ends"><span>lowest average distance</span><span>nobody left far behind</span></div>')
+
+
+def _stop_playing() -> None:
+    st.session_state["playing"] = False
+
+
+def _step(plan: Plan) -> None:
+    """Turn the dial one step; at its end, stop."""
+    i = plan.index(address.get("t"))
+    if i >= len(plan) - 1:
+        _stop_playing()
+        st.rerun()
+    address.put("t", address.DIAL[min(i + STRIDE, len(plan) - 1)])
+
+
+def _tradeoff(plan: Plan, i: int, look: figures.Look) -> None:
+    """What fairness costs; a click on the curve turns the dial."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown("**Trade-off** :gray[as the dial turns]", width="content")
+        with st.popover("Axes", icon=":material/tune:", type="tertiary"):
+            for name, label, axes in (
+                ("x", "Across: utility", figures.UTILITY),
+                ("y", "Up: fairness", figures.FAIRNESS),
+            ):
+                st.radio(
+                    label,
+                    list(axes),
+                    format_func=lambda key, axes=axes: axes[key].words,
+                    key=name,
+                    persist_state="session",
+                )
+    picked = st.plotly_chart(
+        figures.tradeoff(
+            plan,
+            i,
+            look,
+            utility=address.get("x"),
+            fairness=address.get("y"),
+            budget=address.get("budget"),
+            others=st.session_state.get("others", {}).get((plan.residents.fingerprint, plan.k)),
+            height=218,
+        ),
+        theme=None,
+        config=figures.CONFIG,
+        key="tradeoff",
+        on_select=_take_clicked,
+        selection_mode="points",
+        alt=figures.tradeoff_words(plan, i, address.get("x"), address.get("y"), look),
+    )
+    st.session_state["clicked"] = picked
+
+
+def _take_clicked() -> None:
+    """Turn the dial to the plan that was clicked in the trade-off."""
+    points = st.session_state["tradeoff"]["selection"]["points"]
+    chosen = [point["customdata"][0] for point in points if point.get("customdata")]
+    if chosen:
+        address.put("t", address.nearest_on_dial(float(chosen[0])))
+
+
+if __name__ == "__main__":
+    from app import main
+
+    main()

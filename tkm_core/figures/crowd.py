@@ -1,0 +1,157 @@
+"""Residents on the map: single points while they can be told apart, cells beyond."""
+
+import base64
+import io
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pydeck as pdk
+from PIL import Image
+
+from tkm_core.figures.geometry import Cells
+from tkm_core.figures.palette import RGB, Palette
+from tkm_core.figures.units import nice_step
+from tkm_core.story import METRES
+
+POINTS_AT_MOST = 10_000
+COLOURS = ("facility", "distance", "change")
+STEPS = 8
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Colouring:
+    """A class for every resident, the colour and the meaning of every class."""
+
+    mode: str
+    colors: list[RGB]
+    names: list[str]
+    top: float = 0.0
+
+
+def colouring(mode: str, palette: Palette, *, k: int, reach: float, unit: str) -> Colouring:
+    """The classes of a colour mode.
+
+    Parameters
+    ----------
+    mode : {"facility", "distance", "change"}
+        What the colour tells.
+    palette : Palette
+        Light or dark.
+    k : int
+        Number of facilities.
+    reach : float
+        A typical large distance in metres that stays the same while t moves, so that colours keep their meaning.
+    unit : {"km", "mi"}
+        For the names of the classes.
+
+    Returns
+    -------
+    Colouring
+
+    Examples
+    --------
+    >>> from tkm_core.figures.palette import LIGHT
+    >>> colouring("distance", LIGHT, k=3, reach=16_000, unit="km").names[:2]
+    ['0 to 2 km', '2 to 4 km']
+    """
+    if mode == "facility":
+        return Colouring(mode, [palette.facility(j) for j in range(k)], [f"facility {j + 1}" for j in range(k)])
+    metres = METRES[unit]
+    step = nice_step(reach / metres, STEPS if mode == "distance" else STEPS / 2)
+    if mode == "distance":
+        names = [f"{step * b:g} to {step * (b + 1):g} {unit}" for b in range(STEPS - 1)]
+        names.append(f"over {step * (STEPS - 1):g} {unit}")
+        colors = palette.by_distance(np.arange(STEPS) / (STEPS - 1))
+        return Colouring(mode, colors, names, step * metres * STEPS)
+    half = STEPS // 2
+    top = step * half
+    shares = np.arange(-half, half + 1) / half
+    return Colouring(mode, palette.by_change(shares), [f"{top * share:+g} {unit}" for share in shares], top * metres)
+
+
+def classes(scheme: Colouring, *, labels: Ints, distance: Floats, change: Floats | None) -> Ints:
+    """The class of every resident (or cell) in a colouring."""
+    if scheme.mode == "facility":
+        return np.asarray(labels, dtype=np.int64)
+    if scheme.mode == "distance":
+        return np.clip(distance / scheme.top * STEPS, 0, STEPS - 1).astype(np.int64)
+    if change is None:
+        msg = "Colouring by change needs the change of every resident."
+        raise ValueError(msg)
+    half = STEPS // 2
+    return np.rint(np.clip(change / scheme.top, -1, 1) * half).astype(np.int64) + half
+
+
+def points_layers(
+    lonlat: Floats, found: Ints, scheme: Colouring, tips: list[str], *, small: bool
+) -> list[pdk.Layer]:
+    """One layer of dots a class: the colour is sent once, not with every resident."""
+    rounded = np.round(lonlat, 5).tolist()
+    layers = []
+    for number, color in enumerate(scheme.colors):
+        members = np.flatnonzero(found == number).tolist()
+        if members:
+            layers.append(
+                pdk.Layer(
+                    "ScatterplotLayer",
+                    [{"p": rounded[i], "tip": tips[i]} for i in members],
+                    id=f"residents-{number}",
+                    get_position="p",
+                    get_fill_color=[*color, 190],
+                    get_radius=2.2 if small else 3.0,
+                    radius_units="'pixels'",
+                    pickable=True,
+                )
+            )
+    return layers
+
+
+def cells_image(
+    cells: Cells,
+    weights: Floats,
+    scheme: Colouring,
+    *,
+    labels: Ints,
+    distance: Floats,
+    change: Floats | None,
+) -> npt.NDArray[np.uint8]:
+    """Picture of the cells, (rows, columns, 4): colour by what most residents of a cell have, strength by how many."""
+    people = cells.weight
+    safe = np.where(people > 0, people, 1.0)
+    if scheme.mode == "facility":
+        k = len(scheme.colors)
+        counts = np.bincount(cells.index * k + labels, weights, minlength=cells.count * k)
+        found = counts.reshape(cells.count, k).argmax(axis=1)
+    else:
+        mean = cells.total(distance, weights) / safe
+        moved = None if change is None else cells.total(change, weights) / safe
+        found = classes(scheme, labels=np.zeros(0, np.int64), distance=mean, change=moved)
+    picture = np.zeros((cells.count, 4), np.uint8)
+    picture[:, :3] = np.array(scheme.colors, np.uint8)[found]
+    dense = np.quantile(people[people > 0], 0.95) if (people > 0).any() else 1.0
+    strength = np.clip(np.sqrt(people / max(dense, 1e-12)), 0, 1)
+    picture[:, 3] = np.where(people > 0, 70 + 165 * strength, 0)
+    return picture.reshape(cells.rows, cells.columns, 4)
+
+
+def png(picture: npt.NDArray[np.uint8]) -> str:
+    """A picture as a data URL."""
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, "PNG", compress_level=3)
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def cells_layer(cells: Cells, picture: npt.NDArray[np.uint8]) -> pdk.Layer:
+    """The picture of the cells, laid on the map."""
+    return pdk.Layer(
+        "BitmapLayer",
+        None,
+        id="residents-cells",
+        image=f'"{png(picture)}"',
+        bounds=list(cells.bounds),
+        texture_parameters={"minFilter": "nearest", "magFilter": "nearest"},
+        pickable=False,
+    )

@@ -1,0 +1,148 @@
+"""What a map needs to know of the ground: the view that fits, the grid, the scale bar, cells of many residents."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tkm_core.figures.units import nice_step
+from tkm_core.story import METRES
+from tkm_core.residents import Residents
+
+Floats = npt.NDArray[np.float64]
+METRES_PER_DEGREE = 111_320.0
+TILE = 512
+CELLS_ACROSS = 260
+
+
+@dataclass(frozen=True)
+class View:
+    """Where the camera stands: constant for a data set, so that the map never jumps."""
+
+    longitude: float
+    latitude: float
+    zoom: float
+    west: float
+    south: float
+    east: float
+    north: float
+
+    @property
+    def metres_wide(self) -> float:
+        """Width of the fitted area on the ground."""
+        return (self.east - self.west) * METRES_PER_DEGREE * math.cos(math.radians(self.latitude))
+
+
+def mercator(lonlat: npt.ArrayLike) -> Floats:
+    """Web Mercator in units of the world's width, y to the north, shape (..., 2)."""
+    points = np.asarray(lonlat, dtype=np.float64)
+    lat = np.radians(np.clip(points[..., 1], -85.0, 85.0))
+    return np.stack([points[..., 0] / 360, np.log(np.tan(np.pi / 4 + lat / 2)) / (2 * np.pi)], axis=-1)
+
+
+def from_mercator(xy: npt.ArrayLike) -> Floats:
+    """Undo `mercator`."""
+    points = np.asarray(xy, dtype=np.float64)
+    lat = np.degrees(2 * np.arctan(np.exp(points[..., 1] * 2 * np.pi)) - np.pi / 2)
+    return np.stack([points[..., 0] * 360, lat], axis=-1)
+
+
+def fit(lonlat: npt.ArrayLike, *, width: int = 690, height: int = 600, margin: float = 0.09) -> View:
+    """The view that shows all points in a picture of the given size.
+
+    Examples
+    --------
+    >>> view = fit([[1.0, 43.0], [2.0, 44.0]])
+    >>> round(view.longitude, 3), round(view.zoom, 1)
+    (1.5, 8.4)
+    """
+    points = mercator(lonlat)
+    low, high = points.min(axis=0), points.max(axis=0)
+    span = np.maximum(high - low, 2e-6) * (1 + 2 * margin)
+    zoom = float(min(np.log2(width / TILE / span[0]), np.log2(height / TILE / span[1]), 18.0))
+    middle = (low + high) / 2
+    half = np.array([width, height]) / TILE / 2**zoom / 2
+    (west, south), (east, north) = from_mercator(middle - half), from_mercator(middle + half)
+    lon, lat = from_mercator(middle)
+    return View(float(lon), float(lat), zoom, float(west), float(south), float(east), float(north))
+
+
+def grid(view: View, unit: str) -> tuple[float, list[list[list[float]]]]:
+    """Step in `unit` and the lines of an upright grid well beyond the view."""
+    step = nice_step(view.metres_wide / METRES[unit], 9)
+    metres = step * METRES[unit]
+    d_lat = metres / METRES_PER_DEGREE
+    d_lon = metres / (METRES_PER_DEGREE * math.cos(math.radians(view.latitude)))
+    columns = math.ceil((view.east - view.west) / d_lon)
+    rows = math.ceil((view.north - view.south) / d_lat)
+    lons = view.longitude + d_lon * np.arange(-columns - 0.5, columns + 1)
+    lats = np.clip(view.latitude + d_lat * np.arange(-rows - 0.5, rows + 1), -85, 85)
+    upright = [[[lon, lats[0]], [lon, lats[-1]]] for lon in np.round(lons, 6).tolist()]
+    level = [[[lons[0], lat], [lons[-1], lat]] for lat in np.round(lats, 6).tolist()]
+    return step, upright + level
+
+
+@dataclass(frozen=True)
+class ScaleBar:
+    """A bar of `length` units with its line and the place of its label, in degrees."""
+
+    length: float
+    line: list[list[float]]
+    ticks: list[list[list[float]]]
+    label: list[float]
+
+
+def scale_bar(view: View, unit: str) -> ScaleBar:
+    """A scale bar in the lower right corner of the view."""
+    length = nice_step(view.metres_wide / METRES[unit], 9)
+    d_lon = length * METRES[unit] / (METRES_PER_DEGREE * math.cos(math.radians(view.latitude)))
+    right = view.east - (view.east - view.west) * 0.06
+    low = view.south + (view.north - view.south) * 0.055
+    tick = (view.north - view.south) * 0.006
+    ends = (right - d_lon, right)
+    return ScaleBar(
+        length,
+        [[ends[0], low], [ends[1], low]],
+        [[[end, low - tick], [end, low + tick]] for end in ends],
+        [(ends[0] + ends[1]) / 2, low + tick],
+    )
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Residents gathered into square cells on the map: which cell each one is in, and the cells' frame."""
+
+    index: npt.NDArray[np.int64]
+    rows: int
+    columns: int
+    bounds: tuple[float, float, float, float]
+    weight: Floats
+    metres: float
+
+    @property
+    def count(self) -> int:
+        """Number of cells in the frame, empty ones included."""
+        return self.rows * self.columns
+
+    def total(self, values: npt.ArrayLike, weights: Floats) -> Floats:
+        """Weighted sum of a value per cell, row by row from the north."""
+        return np.bincount(self.index, np.asarray(values, dtype=float) * weights, minlength=self.count)
+
+
+def gather(residents: Residents, across: int = CELLS_ACROSS) -> Cells:
+    """Put residents into cells, about so many across the longer side."""
+    points = mercator(residents.lonlat)
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = float(max((high - low).max() / across, 1e-9))
+    columns, rows = (np.floor((high - low) / size).astype(int) + 1).tolist()
+    column = np.minimum(((points[:, 0] - low[0]) / size).astype(np.int64), columns - 1)
+    row = rows - 1 - np.minimum(((points[:, 1] - low[1]) / size).astype(np.int64), rows - 1)
+    index = row * columns + column
+    (west, south), (east, north) = (
+        from_mercator(low),
+        from_mercator(low + size * np.array([columns, rows])),
+    )
+    weight = np.bincount(index, residents.weights, minlength=rows * columns)
+    metres = size * 360 * METRES_PER_DEGREE * math.cos(math.radians((south + north) / 2))
+    return Cells(index, rows, columns, (float(west), float(south), float(east), float(north)), weight, metres)

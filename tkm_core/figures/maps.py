@@ -1,0 +1,429 @@
+"""The map of a plan: residents, service areas, facilities and their way over t."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+import pydeck as pdk
+from pydeck.bindings.json_tools import default_serialize
+
+from tkm_core.evaluation import Evaluation
+from tkm_core.figures import crowd
+from tkm_core.figures.geometry import Cells, View, fit, gather, grid, scale_bar
+from tkm_core.figures.palette import Palette, palette, rgb
+from tkm_core.figures.units import format_length
+from tkm_core.plan import Plan
+from tkm_core.residents import Residents
+from tkm_core.story import singular
+
+LAYERS = ("areas", "paths", "baseline", "farthest")
+FONT = "'Public Sans, system-ui, sans-serif'"
+GLIDE = 350  # milliseconds in which facilities move to their new place
+STREETS = {
+    "light": "https://basemaps.cartocdn.com/gl/positron-gl-style/style.json",
+    "dark": "https://basemaps.cartocdn.com/gl/dark-matter-gl-style/style.json",
+}
+Floats = npt.NDArray[np.float64]
+
+
+class CompactDeck(pdk.Deck):  # type: ignore[misc]
+    """A deck that writes its JSON without blanks: half the bytes on the wire."""
+
+    def to_json(self) -> str:
+        """The deck as JSON."""
+        return json.dumps(self, default=default_serialize, separators=(",", ":"))
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a map is drawn.
+
+    Attributes
+    ----------
+    theme : {"light", "dark"}
+    unit : {"km", "mi"}
+    colour : {"facility", "distance", "change"}
+        What the residents' colour tells.
+    layers : collection of str
+        Which of `LAYERS` are shown.
+    streets : bool
+        True takes the ground from the web (Carto), False is our own plain ground with a grid.
+    people : str
+        What residents are called ("homes").
+    """
+
+    theme: str = "light"
+    unit: str = "km"
+    colour: str = "facility"
+    layers: Collection[str] = field(default=LAYERS)
+    streets: bool = False
+    people: str = "residents"
+
+    @property
+    def palette(self) -> Palette:
+        """The colours of the theme."""
+        return palette(self.theme)
+
+
+@dataclass(frozen=True)
+class MapGround:
+    """The view of a data set and, where there are too many residents for points, its cells."""
+
+    view: View
+    cells: Cells | None
+
+    @classmethod
+    def of(cls, residents: Residents, *, width: int = 690, height: int = 600) -> "MapGround":
+        """The ground of some residents for a map of a given size in pixels."""
+        many = len(residents) > crowd.POINTS_AT_MOST
+        return cls(fit(residents.lonlat, width=width, height=height), gather(residents) if many else None)
+
+
+def plain_style(colors: Palette) -> str:
+    """A map style of nothing but the ground's colour, as a data URL: it needs no network."""
+    background = {"id": "ground", "type": "background", "paint": {"background-color": colors.ground}}
+    style = {"version": 8, "sources": {}, "layers": [background]}
+    return "data:application/json," + quote(json.dumps(style, separators=(",", ":")))
+
+
+def deck(layers: Sequence[pdk.Layer], view: View, look: Look) -> CompactDeck:
+    """Layers on the ground that `look` asks for."""
+    state = pdk.ViewState(
+        longitude=round(view.longitude, 6), latitude=round(view.latitude, 6), zoom=round(view.zoom, 3)
+    )
+    colors = look.palette
+    return CompactDeck(
+        layers=list(layers),
+        initial_view_state=state,
+        map_provider="carto",
+        map_style=STREETS[look.theme] if look.streets else plain_style(colors),
+        tooltip={
+            "html": "{tip}",
+            "style": {
+                "backgroundColor": colors.ink,
+                "color": colors.page,
+                "fontSize": "13px",
+                "fontFamily": "'Public Sans', system-ui, sans-serif",
+                "padding": "6px 9px",
+                "borderRadius": "6px",
+            },
+        },
+    )
+
+
+def plan_map(
+    plan: Plan, i: int, evaluation: Evaluation, baseline: Evaluation, ground: MapGround, look: Look
+) -> CompactDeck:
+    """The map of plan number i on the path.
+
+    Parameters
+    ----------
+    plan : Plan
+    i : int
+        Which t on the plan's path.
+    evaluation, baseline : Evaluation
+        Of that plan and of k-means++, in metres.
+    ground : MapGround
+        View and cells of the data set.
+    look : Look
+
+    Returns
+    -------
+    CompactDeck
+        For ``st.pydeck_chart`` or ``to_html``.
+    """
+    layers = [] if look.streets else [grid_layer(ground.view, look)]
+    if "areas" in look.layers:
+        layers.append(areas_layer(plan, i, look))
+    layers += residents_layers(plan, evaluation, baseline, ground, look)
+    if "paths" in look.layers:
+        layers += path_layers(plan, ground.view, look)
+    if "baseline" in look.layers:
+        layers.append(baseline_layer(plan, look))
+    if "farthest" in look.layers:
+        layers += farthest_layers(plan, i, evaluation, look)
+    layers += site_layers(plan, i, evaluation, look)
+    layers += scale_layers(ground.view, look)
+    return deck(layers, ground.view, look)
+
+
+def residents_map(residents: Residents, ground: MapGround, look: Look) -> CompactDeck:
+    """Residents alone, all in one colour: the preview of a data set."""
+    color = rgb(look.palette.accent)
+    scheme = crowd.Colouring("facility", [color], [look.people])
+    labels = np.zeros(len(residents), np.int64)
+    if ground.cells is not None:
+        picture = crowd.cells_image(
+            ground.cells, residents.weights, scheme, labels=labels, distance=residents.weights, change=None
+        )
+        crowd_layers = [crowd.cells_layer(ground.cells, picture)]
+    else:
+        tips = [f"{weight:,.6g} here" for weight in residents.weights.tolist()]
+        crowd_layers = crowd.points_layers(residents.lonlat, labels, scheme, tips, small=len(residents) > 3000)
+    head = [] if look.streets else [grid_layer(ground.view, look)]
+    return deck([*head, *crowd_layers, *scale_layers(ground.view, look)], ground.view, look)
+
+
+def residents_layers(
+    plan: Plan, evaluation: Evaluation, baseline: Evaluation, ground: MapGround, look: Look
+) -> list[pdk.Layer]:
+    """Residents as dots or as a picture of cells, coloured as `look` asks."""
+    residents = plan.residents
+    scheme = colour_scheme(plan, look)
+    change = baseline.distance - evaluation.distance if look.colour == "change" else None
+    parts: dict[str, Any] = {
+        "labels": evaluation.labels,
+        "distance": evaluation.distance,
+        "change": change,
+    }
+    if ground.cells is not None:
+        picture = crowd.cells_image(ground.cells, residents.weights, scheme, **parts)
+        return [crowd.cells_layer(ground.cells, picture)]
+    tips = [
+        f"{format_length(metres, look.unit)} to {j + 1}"
+        for metres, j in zip(evaluation.distance.tolist(), evaluation.labels.tolist(), strict=True)
+    ]
+    found = crowd.classes(scheme, **parts)
+    return crowd.points_layers(residents.lonlat, found, scheme, tips, small=len(residents) > 3000)
+
+
+def colour_scheme(plan: Plan, look: Look) -> crowd.Colouring:
+    """Classes of residents that keep their meaning while t moves."""
+    base = plan.curve.baseline
+    reach = base["p95_distance"] * 1.3 if look.colour == "distance" else base["mean_distance"]
+    return crowd.colouring(
+        look.colour, look.palette, k=len(plan.baseline), reach=max(reach, 1.0), unit=look.unit
+    )
+
+
+def grid_layer(view: View, look: Look) -> pdk.Layer:
+    """Upright lines at a round step."""
+    _, lines = grid(view, look.unit)
+    return pdk.Layer(
+        "PathLayer",
+        [{"p": line} for line in lines],
+        id="grid",
+        get_path="p",
+        get_color=[*rgb(look.palette.grid), 255],
+        get_width=1,
+        width_units="'pixels'",
+    )
+
+
+def scale_layers(view: View, look: Look) -> list[pdk.Layer]:
+    """The scale bar and its length."""
+    bar = scale_bar(view, look.unit)
+    ink = [*rgb(look.palette.ink), 255]
+    line = pdk.Layer(
+        "PathLayer",
+        [{"p": part} for part in (bar.line, *bar.ticks)],
+        id="scale",
+        get_path="p",
+        get_color=ink,
+        get_width=1.6,
+        width_units="'pixels'",
+    )
+    label = pdk.Layer(
+        "TextLayer",
+        [{"p": bar.label, "s": f"{bar.length:g} {look.unit}"}],
+        id="scale-label",
+        get_position="p",
+        get_text="s",
+        get_size=12,
+        get_color=ink,
+        get_alignment_baseline="'bottom'",
+        get_pixel_offset=[0, -4],
+        font_family=FONT,
+    )
+    return [line, label]
+
+
+def areas_layer(plan: Plan, i: int, look: Look) -> pdk.Layer:
+    """Service areas with seams in the page's colour."""
+    colors = look.palette
+    rows = []
+    for j, area in enumerate(plan.service_areas(i)):
+        parts = getattr(area, "geoms", [area])
+        rows += [
+            {
+                "p": np.round(np.asarray(part.exterior.coords), 5).tolist(),
+                "c": [*colors.facility(j), colors.area_alpha],
+            }
+            for part in parts
+            if not part.is_empty
+        ]
+    return pdk.Layer(
+        "PolygonLayer",
+        rows,
+        id="areas",
+        get_polygon="p",
+        get_fill_color="c",
+        get_line_color=[*rgb(colors.page), 255],
+        get_line_width=2,
+        line_width_units="'pixels'",
+        stroked=True,
+        filled=True,
+    )
+
+
+def path_layers(plan: Plan, view: View, look: Look) -> list[pdk.Layer]:
+    """Each facility's way over t, blue to red on a casing; a jump to another arrangement leaves a gap."""
+    colors = look.palette.along_path(plan.t)
+    dot = (view.east - view.west) / 690
+    segments, casing = [], []
+    for line in _continuous(plan, dot):
+        for (_, start), (at, end) in zip(line[:-1], line[1:], strict=True):
+            segments.append({"p": [start, end], "c": colors[at]})
+        casing.append({"p": [point for _, point in line]})
+    style = {"get_path": "p", "width_units": "'pixels'", "cap_rounded": True, "joint_rounded": True}
+    return [
+        pdk.Layer(
+            "PathLayer",
+            casing,
+            id="paths-casing",
+            get_color=[*rgb(look.palette.page), 235],
+            get_width=6.5,
+            **style,
+        ),
+        pdk.Layer("PathLayer", segments, id="paths", get_color="c", get_width=3.2, **style),
+    ]
+
+
+def _continuous(plan: Plan, dot: float) -> list[list[tuple[int, list[float]]]]:
+    """Unbroken stretches of every facility's way as (number of t, position), steps below half a pixel merged."""
+    jumps = np.diff(plan.path.arrangement) != 0
+    starts = [0, *(np.flatnonzero(jumps) + 1).tolist(), len(plan.t)]
+    lines = []
+    for j in range(plan.k):
+        way = plan.path_lonlat[:, j]
+        for first, last in zip(starts[:-1], starts[1:], strict=True):
+            line = [(first, way[first].tolist())]
+            for at in range(first + 1, last):
+                if np.abs(way[at] - line[-1][1]).max() > dot / 2:
+                    line.append((at, np.round(way[at], 6).tolist()))
+            if len(line) > 1:
+                lines.append(line)
+    return lines
+
+
+def baseline_layer(plan: Plan, look: Look) -> pdk.Layer:
+    """Facilities of k-means++ as hollow rings."""
+    return pdk.Layer(
+        "ScatterplotLayer",
+        [
+            {"p": point, "tip": "k-means++ would build here"}
+            for point in np.round(plan.baseline_lonlat, 6).tolist()[: plan.k]
+        ],
+        id="baseline",
+        get_position="p",
+        get_radius=12.5,
+        radius_units="'pixels'",
+        filled=False,
+        stroked=True,
+        get_line_color=[*rgb(look.palette.ink), 255],
+        get_line_width=1.8,
+        line_width_units="'pixels'",
+        pickable=True,
+    )
+
+
+def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[pdk.Layer]:
+    """The farthest resident, a dashed line to its facility, and how far it is."""
+    who = int(np.argmax(evaluation.distance))
+    home = plan.residents.lonlat[who]
+    site = plan.centers_lonlat(i)[int(evaluation.labels[who])]
+    ink = [*rgb(look.palette.ink), 255]
+    edges = np.linspace(0, 1, 48)
+    dashes = [
+        {"p": np.round([site + (home - site) * a, site + (home - site) * b], 6).tolist()}
+        for a, b in zip(edges[:-1:2], edges[1::2], strict=True)
+    ]
+    text = f"farthest {singular(look.people)} {format_length(float(evaluation.distance[who]), look.unit)}"
+    spot = np.round(home, 6).tolist()
+    return [
+        pdk.Layer(
+            "PathLayer",
+            dashes,
+            id="farthest-line",
+            get_path="p",
+            get_color=ink,
+            get_width=1.6,
+            width_units="'pixels'",
+        ),
+        pdk.Layer(
+            "ScatterplotLayer",
+            [{"p": spot, "tip": text}],
+            id="farthest",
+            get_position="p",
+            get_radius=4.5,
+            radius_units="'pixels'",
+            get_fill_color=ink,
+            pickable=True,
+        ),
+        pdk.Layer(
+            "TextLayer",
+            [{"p": spot, "s": text}],
+            id="farthest-label",
+            get_position="p",
+            get_text="s",
+            get_size=12.5,
+            get_color=ink,
+            font_family=FONT,
+            get_alignment_baseline="'bottom'",
+            get_pixel_offset=[0, -8],
+            font_weight=600,
+        ),
+    ]
+
+
+def site_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[pdk.Layer]:
+    """Facilities as numbered discs; existing ones, which never move, have a wide rim."""
+    colors = look.palette
+    spots = np.round(plan.centers_lonlat(i), 6).tolist()
+    rows = []
+    for j, spot in enumerate(spots):
+        fill = colors.facility(j)
+        kind = "Facility" if j < plan.k else "Existing facility"
+        rows.append(
+            {
+                "p": spot,
+                "c": fill,
+                "s": str(j + 1),
+                "f": [*rgb(colors.text_on(fill)), 255],
+                "r": 10.5 if j < plan.k else 12.5,
+                "tip": f"<b>{kind} {j + 1}</b><br>{evaluation.population[j]:,.0f} {look.people}<br>"
+                f"farthest {format_length(float(evaluation.max_distance[j]), look.unit)}",
+            }
+        )
+    glide = {"getPosition": GLIDE}
+    style = {"get_position": "p", "radius_units": "'pixels'", "transitions": glide}
+    return [
+        pdk.Layer(
+            "ScatterplotLayer",
+            rows,
+            id="sites-rim",
+            get_radius="r",
+            get_fill_color=[*rgb(colors.ink), 255],
+            **style,
+        ),
+        pdk.Layer(
+            "ScatterplotLayer", rows, id="sites", get_radius=8.8, get_fill_color="c", pickable=True, **style
+        ),
+        pdk.Layer(
+            "TextLayer",
+            rows,
+            id="sites-number",
+            get_position="p",
+            get_text="s",
+            get_size=11.5,
+            get_color="f",
+            font_family=FONT,
+            font_weight=700,
+            get_alignment_baseline="'center'",
+            transitions=glide,
+        ),
+    ]
