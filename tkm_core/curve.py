@@ -112,7 +112,7 @@ def gather(xy: Floats, weights: Floats, limit: int = CELLS) -> Cells:
             break
     cell = (np.cumsum(members > 0) - 1)[key]
     members = members[members > 0]
-    total = np.bincount(cell, weights=weights)
+    total = np.bincount(cell, weights=weights).astype(np.float64)
     share = np.where(total[cell] > 0, weights, 1.0)  # a cell of nobody still has a middle
     mass = np.bincount(cell, weights=share)
     mean = np.column_stack([np.bincount(cell, weights=share * xy[:, axis]) / mass for axis in (0, 1)])

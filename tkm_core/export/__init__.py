@@ -1,0 +1,33 @@
+"""Plans out: tables for the tools planners use, and a plan file that brings a plan back."""
+
+from tkm_core.export.formats import FORMATS, to_bytes, write
+from tkm_core.export.planfile import (
+    PlanFile,
+    PlanFileError,
+    Restored,
+    plan_document,
+    plan_json,
+    read_plan_file,
+    restore_plan,
+    write_plan_file,
+)
+from tkm_core.export.tables import TABLES, allocations, facilities, service_areas, table
+
+__all__ = [
+    "FORMATS",
+    "TABLES",
+    "PlanFile",
+    "PlanFileError",
+    "Restored",
+    "allocations",
+    "facilities",
+    "plan_document",
+    "plan_json",
+    "read_plan_file",
+    "restore_plan",
+    "service_areas",
+    "table",
+    "to_bytes",
+    "write",
+    "write_plan_file",
+]

@@ -1,0 +1,193 @@
+"""Tables into files: GeoJSON, GeoPackage, CSV, KML and Parquet, whole or not at all."""
+
+import csv
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import geopandas as gpd
+import pandas as pd
+
+FORMATS: Mapping[str, str] = MappingProxyType(
+    {
+        "geojson": "application/geo+json",
+        "gpkg": "application/geopackage+sqlite3",
+        "csv": "text/csv",
+        "kml": "application/vnd.google-earth.kml+xml",
+        "parquet": "application/vnd.apache.parquet",
+    }
+)
+"""File formats by suffix, with their media types."""
+
+# What a spreadsheet takes for the start of a formula, also in full width and behind blanks.
+FORMULA = re.compile(r"^[\s\x00]*[=+\-@＝＋－＠|%]|^[\t\r\n]")
+# Characters that XML forbids and that end or garble strings in C: control characters and lone surrogates.
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+def write(frames: gpd.GeoDataFrame | Mapping[str, gpd.GeoDataFrame], path: str | Path) -> Path:
+    """Write a table to a file in the format its suffix names; an older one stays until the new one is whole.
+
+    Parameters
+    ----------
+    frames : GeoDataFrame or mapping of str to GeoDataFrame
+        A table from `tkm_core.export.table`; several by name become layers of one GeoPackage.
+    path : str or Path
+        Ending in .geojson (or .json), .gpkg, .csv, .kml or .parquet (or .geoparquet).
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    ValueError
+        If the format is unknown or cannot hold the table, with the sentence that says why.
+    """
+    path = Path(path)
+    file_format = format_of(path)
+    layers = frames if isinstance(frames, Mapping) else {path.stem or "plan": frames}
+    return write_whole(path, lambda file: _write_layers(layers, file, file_format))
+
+
+def to_bytes(frames: gpd.GeoDataFrame | Mapping[str, gpd.GeoDataFrame], file_format: str) -> bytes:
+    """Make a table into the content of a file, for a download.
+
+    Parameters
+    ----------
+    frames : GeoDataFrame or mapping of str to GeoDataFrame
+        As in `write`.
+    file_format : str
+        A key of `FORMATS`.
+
+    Returns
+    -------
+    bytes
+    """
+    if file_format not in FORMATS:
+        raise ValueError(_unknown(file_format))
+    layers = frames if isinstance(frames, Mapping) else {"plan": frames}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"plan.{file_format}"
+        _write_layers(layers, file, file_format)
+        return file.read_bytes()
+
+
+def format_of(path: Path) -> str:
+    """The format a path's suffix names.
+
+    Examples
+    --------
+    >>> format_of(Path("plan.GeoJSON"))
+    'geojson'
+    """
+    suffix = path.suffix.lower().removeprefix(".")
+    named = {"json": "geojson", "geoparquet": "parquet"}.get(suffix, suffix)
+    if named not in FORMATS:
+        raise ValueError(_unknown(path.name))
+    return named
+
+
+def _unknown(name: str) -> str:
+    return (
+        f"{name!r} names no format that can be written. There are: {', '.join('.' + key for key in FORMATS)}."
+    )
+
+
+def write_whole(path: Path, fill: Callable[[Path], None]) -> Path:
+    """Let `fill` write a file beside its destination, then move it there in one step."""
+    if path.is_dir():
+        msg = f"{path} is a folder: give the name of a file in it."
+        raise ValueError(msg)
+    if not path.parent.is_dir():
+        msg = f"The folder {path.parent} does not exist."
+        raise ValueError(msg)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".evenreach-") as folder:
+        file = Path(folder) / path.name
+        fill(file)
+        file.replace(path)
+    return path
+
+
+def _write_layers(layers: Mapping[str, gpd.GeoDataFrame], file: Path, file_format: str) -> None:
+    """Write one table, or several as layers of a GeoPackage."""
+    if file_format != "gpkg" and len(layers) != 1:
+        msg = f"A .{file_format} file holds one table, not {len(layers)}: write several to a .gpkg file."
+        raise ValueError(msg)
+    writer = {"geojson": _geojson, "gpkg": _gpkg, "csv": _csv, "kml": _kml, "parquet": _parquet}[file_format]
+    for name, frame in layers.items():
+        writer(frame, file, name)
+
+
+def _geojson(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
+    options: dict[str, Any] = {"COORDINATE_PRECISION": 9}
+    if frame.crs.to_epsg() == 4326:
+        options["RFC7946"] = "YES"
+    elif frame.crs.to_epsg() is None:
+        msg = f"GeoJSON cannot name the reference system {frame.crs.name!r}: use .gpkg or .parquet, or WGS84."
+        raise ValueError(msg)
+    _printable(frame).to_file(file, driver="GeoJSON", engine="pyogrio", layer=name, **options)
+
+
+def _gpkg(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
+    _printable(frame).to_file(file, driver="GPKG", engine="pyogrio", layer=name)
+
+
+def _kml(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
+    if frame.crs.to_epsg() != 4326:
+        msg = "KML holds WGS84 degrees only: choose WGS84, or another format."
+        raise ValueError(msg)
+    named = _printable(frame)
+    if "resident" in named:
+        title = named["resident"].astype(str)
+    else:
+        title = "Facility " + named["facility"].astype(str)
+    named.insert(0, "Name", title)
+    # The other KML driver of GDAL writes some text without escaping it.
+    named.to_file(file, driver="KML", engine="pyogrio", layer=name)
+
+
+def _csv(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:  # noqa: ARG001 - all writers take a layer's name
+    plain = pd.DataFrame(_printable(frame).drop(columns=frame.geometry.name))
+    if not (frame.geometry.geom_type == "Point").all():
+        plain["wkt"] = frame.geometry.to_wkt(rounding_precision=9)
+    for column in plain.columns[[_is_text(plain[column]) for column in plain.columns]]:
+        plain[column] = plain[column].map(_harmless, na_action="ignore")
+    # The mark at the start tells spreadsheets that the text is UTF-8.
+    plain.to_csv(file, index=False, encoding="utf-8-sig", quoting=csv.QUOTE_NONNUMERIC)
+
+
+def _parquet(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:  # noqa: ARG001
+    _printable(frame).to_parquet(file, index=False, compression="zstd")
+
+
+def _is_text(column: pd.Series) -> bool:
+    return not pd.api.types.is_numeric_dtype(column)
+
+
+def _harmless(cell: Any) -> Any:
+    """A quote before what a spreadsheet would run as a formula."""
+    if not isinstance(cell, str):
+        return cell
+    return f"'{cell}" if FORMULA.match(cell) else cell
+
+
+def _printable(frame: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
+    """A copy whose texts every format can hold; labels of mixed types become text."""
+    copy = frame.copy()
+    for column in copy.columns.drop(copy.geometry.name):
+        if _is_text(copy[column]):
+            copy[column] = [
+                None if _empty(cell) else UNPRINTABLE.sub("\ufffd", str(cell)) for cell in copy[column]
+            ]
+    return copy
+
+
+def _empty(cell: Any) -> bool:
+    with suppress(TypeError, ValueError):
+        return bool(pd.isna(cell))
+    return False

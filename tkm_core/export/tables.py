@@ -1,0 +1,152 @@
+"""A plan as tables with geometry: its facilities, who goes where, and the service areas."""
+
+from typing import Any
+
+import geopandas as gpd
+import numpy as np
+import numpy.typing as npt
+import shapely
+from pyproj import CRS
+from pyproj.exceptions import CRSError
+
+from tkm_core.plan import Plan
+
+Floats = npt.NDArray[np.float64]
+
+WGS84 = CRS.from_epsg(4326)
+TABLES = ("facilities", "allocations", "areas")
+
+
+def table(plan: Plan, i: int, what: str = "facilities", *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
+    """One of the tables of a plan by its name.
+
+    Parameters
+    ----------
+    plan : Plan
+    i : int
+        Setting of the dial.
+    what : {"facilities", "allocations", "areas"}
+    crs : str or CRS, optional
+        "wgs84" (the default), "source" for the system of the residents' file, or any system PROJ knows
+        ("EPSG:2154").
+
+    Returns
+    -------
+    geopandas.GeoDataFrame
+
+    Examples
+    --------
+    >>> from tkm_core.plan import make_plan
+    >>> from tkm_core.residents.samples import load_sample
+    >>> plan = make_plan(load_sample("generated", n=200), 3, t=[0, 1])
+    >>> table(plan, 1, crs="EPSG:3857").crs.to_epsg()
+    3857
+    """
+    if what not in TABLES:
+        msg = f"A plan has the tables {', '.join(TABLES)}, not {what!r}."
+        raise ValueError(msg)
+    make = {"facilities": facilities, "allocations": allocations, "areas": service_areas}[what]
+    return make(plan, i, crs=crs)
+
+
+def facilities(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
+    """One row for each facility: where it is, whom it serves and how far they travel.
+
+    Distances are in metres; `moved_m` is how far the facility is from its counterpart under k-means++.
+    """
+    found = plan.evaluation(i)
+    travelled = np.bincount(
+        found.labels, plan.residents.weights * found.distance, minlength=len(found.population)
+    )
+    mean = np.divide(travelled, found.population, out=np.zeros_like(travelled), where=found.population > 0)
+    moved = np.linalg.norm(plan.centers_xy(i) - plan.baseline_xy, axis=1)
+    lonlat = plan.centers_lonlat(i)
+    columns = {
+        "facility": np.arange(1, len(lonlat) + 1, dtype=np.int32),
+        "kind": plan.kinds,
+        "people": _people(found.population),
+        "mean_distance_m": mean.round(3),
+        "max_distance_m": found.max_distance.round(3),
+        "moved_m": moved.round(3),
+        "t": np.full(len(lonlat), plan.t[i]),
+    }
+    return _placed(columns, lonlat, plan, crs)
+
+
+def allocations(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
+    """One row for each resident point: its facility, how far it is, and the change against k-means++.
+
+    `change_m` is what the trip gets shorter by (negative: longer). `resident` is the file's id, or the number
+    of the point.
+    """
+    home = plan.residents
+    found, before = plan.evaluation(i), plan.baseline_evaluation()
+    distance, kmeans = found.distance.round(3), before.distance.round(3)
+    names: Any = np.arange(1, len(home) + 1) if home.ids is None else home.ids
+    columns: dict[str, Any] = {"resident": names}
+    if home.groups is not None:
+        columns["group"] = home.groups
+    columns |= {
+        "people": _people(home.weights),
+        "facility": (found.labels + 1).astype(np.int32),
+        "distance_m": distance,
+        "kmeans_distance_m": kmeans,
+        "change_m": (kmeans - distance).round(3) + 0.0,
+    }
+    return _placed(columns, home.lonlat, plan, crs)
+
+
+def service_areas(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
+    """One polygon for each facility: the ground nearest to it, with the people who live there."""
+    areas = plan.service_areas(i)
+    places = gpd.GeoSeries(areas, crs=WGS84)
+    columns = {
+        "facility": np.arange(1, len(areas) + 1, dtype=np.int32),
+        "kind": plan.kinds,
+        "people": _people(plan.evaluation(i).population),
+        "area_km2": (places.to_crs(plan.residents.crs).area.to_numpy() / 1e6).round(6),
+    }
+    system = _system(plan, crs)
+    if system != WGS84:
+        places = places.to_crs(system)
+    digits = _digits(system)
+    rounded = shapely.transform(places.to_numpy(), lambda corners: corners.round(digits))
+    return gpd.GeoDataFrame(columns, geometry=rounded, crs=system)
+
+
+def _placed(columns: dict[str, Any], lonlat: Floats, plan: Plan, crs: str | CRS | None) -> gpd.GeoDataFrame:
+    """Columns at points, which are rounded to a tenth of a millimetre so that every format holds the same."""
+    system = _system(plan, crs)
+    lonlat = lonlat.round(9)
+    points = gpd.GeoSeries.from_xy(lonlat[:, 0], lonlat[:, 1], crs=WGS84)
+    columns |= {"lon": lonlat[:, 0], "lat": lonlat[:, 1]}
+    if system != WGS84:
+        points = points.to_crs(system)
+        digits = _digits(system)
+        columns |= {"x": points.x.to_numpy().round(digits), "y": points.y.to_numpy().round(digits)}
+        points = gpd.GeoSeries.from_xy(columns["x"], columns["y"], crs=system)
+    return gpd.GeoDataFrame(columns, geometry=points)
+
+
+def _people(weights: Floats) -> npt.NDArray[Any]:
+    """Whole numbers of people as such: 4088, not 4088.0."""
+    whole = weights.round()
+    return whole.astype(np.int32) if (whole == weights).all() and whole.max() < 2**31 else weights
+
+
+def _digits(system: CRS) -> int:
+    """Decimals for a tenth of a millimetre."""
+    return 9 if system.is_geographic else 4
+
+
+def _system(plan: Plan, crs: str | CRS | None) -> CRS:
+    """The reference system that was asked for."""
+    if crs is None or (isinstance(crs, str) and crs.lower() == "wgs84"):
+        return WGS84
+    if isinstance(crs, str) and crs.lower() == "source":
+        return WGS84 if plan.residents.source_crs is None else plan.residents.source_crs
+    try:
+        return CRS.from_user_input(crs)
+    except CRSError:
+        msg = f"{crs!r} is not a reference system. Say wgs84, source, or a code like EPSG:2154."
+        raise ValueError(msg) from None
