@@ -1,0 +1,140 @@
+"""FR: solve fair service as a linear program, then round the fractional facilities to whole ones."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from tkm_core.evaluation import neighbourhood_radius
+from tkm_core.methods.method import Method, Placement, Progress, Rows, Task, fewer_note
+from tkm_core.methods.neighbourhood import Cover, ball_filter
+from tkm_core.methods.service_lp import FairService, fair_service, lp_cost
+from tkm_core.objective import Array
+
+Mask = NDArray[np.bool_]
+
+DILATION = 2.0
+SHARE = 2.0  # a resident may be moved as far as twice their share of the cost allows
+SHARE_TOLERANCE = 1e-6
+WHOLE = 1 - 1e-6  # openings from here on count as one facility
+
+
+def place(task: Task) -> Placement:
+    """The linear program on all residents, rounded.
+
+    The program's value bounds from below what any plan costs that serves everyone within their radius from
+    residents' places: ``details["lower_bound"]``, a mean squared distance as ``Evaluation.sse``.
+    """
+    task.report(0.0, "FR: measuring neighbourhoods")
+    radius = neighbourhood_radius(task.points, task.n_clusters, task.weights)
+    chosen, service = fair_round(task.points, task.weights, task.n_clusters, radius, task.report)
+    return Placement(
+        centers=task.points[chosen],
+        rows=chosen,
+        notes=fewer_note("FR", len(chosen), task.n_clusters),
+        details={"lower_bound": service.value / float(task.weights.sum()), "lp_rounds": service.rounds},
+    )
+
+
+def fair_round(
+    points: Array, weights: Array, k: int, radius: Array, report: Progress
+) -> tuple[Rows, FairService]:
+    """Solve the program and round it; returns the points that become facilities, and the solved program."""
+    service = fair_service(points, weights, k, radius, report)
+    report(0.98, "Rounding the linear program")
+    return round_service(points, weights, k, radius, service), service
+
+
+def round_service(points: Array, weights: Array, k: int, radius: Array, service: FairService) -> Rows:
+    """Whole facilities from fractional ones: at most 8 radii for everyone, at most 16 times the cost.
+
+    Representatives come from the ball filter with dilation 2 and R_v = min(r_v, sqrt(2 · share_v)). If
+    there are more than k, every opening moves to its nearest representative. Each then holds at least a
+    half, because the balls of R_v do not meet and hold a half each. Those that hold a whole one stay, the
+    others are rounded to a half or a whole, and of two halves that are each other's nearest alternative one
+    closes. A facility that is still to spare reopens the closed half that most people would miss (the
+    published rounding leaves it out; opening more cannot break its bounds).
+    """
+
+    def representatives(share: float, at_most: int | None = None) -> Cover:
+        reach = np.minimum(radius, np.sqrt(share * service.shares))
+        return ball_filter(points, reach, DILATION, at_most=at_most)
+
+    cover = representatives(SHARE)
+    chosen = cover.chosen
+    if len(chosen) <= k:
+        return _most_representatives(representatives, chosen, k)
+    apart = cdist(points[chosen], points[chosen], "sqeuclidean")
+    np.fill_diagonal(apart, np.inf)
+    # ties go to the lowest index, so that following the nearest other never circles through more than two
+    other = apart.argmin(axis=1)
+    home = cdist(points, points[chosen], "sqeuclidean").argmin(axis=1)
+    held = np.bincount(home, service.openings, minlength=len(chosen))
+    population = np.bincount(cover.owner, weights, minlength=len(chosen))
+    missed = population * apart[np.arange(len(chosen)), other]
+    return chosen[_open(held >= WHOLE, other, missed, k)]
+
+
+def _most_representatives(representatives: Callable[..., Cover], enough: Rows, k: int) -> Rows:
+    """The representatives at the smallest share that still needs no more than k of them."""
+    low, high = 0.0, SHARE
+    while high - low > SHARE_TOLERANCE:
+        middle = (low + high) / 2
+        chosen = representatives(middle, k).chosen
+        if len(chosen) <= k:
+            enough, high = chosen, middle
+        else:
+            low = middle
+    return enough
+
+
+def _open(whole: Mask, other: Rows, missed: Array, k: int) -> Mask:
+    """Which representatives open: ``whole`` marks those that must, ``missed`` is the cost of closing each."""
+    # what is not whole holds at least a half: the budget left over makes the most missed of them whole
+    spare = 2 * k - 2 * int(whole.sum()) - int((~whole).sum())
+    halves = np.flatnonzero(~whole)
+    opened = whole.copy()
+    opened[halves[np.argsort(-missed[halves], kind="stable")][: max(spare, 0)]] = True
+    for one_side, other_side in _sides(~opened, other):
+        opened[min(one_side, other_side, key=lambda side: (len(side), -missed[side].sum()))] = True
+    closed = np.flatnonzero(~opened)
+    opened[closed[np.argsort(-missed[closed], kind="stable")][: k - int(opened.sum())]] = True
+    return opened
+
+
+def _sides(half: Mask, other: Rows) -> list[tuple[list[int], list[int]]]:
+    """Split each tree of "nearest other" links between halves into its even and odd levels."""
+    linked: dict[int, set[int]] = {int(u): set() for u in np.flatnonzero(half)}
+    for u in linked:
+        if half[other[u]]:
+            linked[u].add(int(other[u]))
+            linked[int(other[u])].add(u)
+    trees = []
+    seen: set[int] = set()
+    for root in linked:
+        if root in seen:
+            continue
+        levels: tuple[list[int], list[int]] = ([], [])
+        stack = [(root, 0)]
+        seen.add(root)
+        while stack:
+            u, level = stack.pop()
+            levels[level].append(u)
+            stack += [(v, 1 - level) for v in linked[u] - seen]
+            seen |= linked[u]
+        trees.append(levels)
+    return trees
+
+
+METHOD = Method(
+    name="fr",
+    title="FR",
+    description="Finds the cheapest plan that serves everyone within their own neighbourhood as if "
+    "facilities could be split, then rounds it to whole facilities at residents' places.",
+    source="M. Negahbani, D. Chakrabarty: Better Algorithms for Individually Fair k-Clustering, NeurIPS 2021",
+    centers_are_points=True,
+    options={},
+    place=place,
+    cost=lambda n, _d, k: lp_cost(n, k),
+)

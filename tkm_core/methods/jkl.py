@@ -1,0 +1,47 @@
+"""JKL: no resident farther than twice their neighbourhood radius."""
+
+from tkm_core.evaluation import neighbourhood_radius
+from tkm_core.methods.method import Method, Placement, Task, fewer_note
+from tkm_core.methods.neighbourhood import ball_filter
+
+DILATION_TOLERANCE = 1e-6
+
+
+def place(task: Task) -> Placement:
+    """Bisect the smallest dilation in [1, 2] at which the ball filter needs no more than k points.
+
+    At 2 it never needs more: the balls of the chosen points are disjoint and each holds a k-th of the
+    population.
+    """
+    task.report(0.0, "JKL: measuring neighbourhoods")
+    radius = neighbourhood_radius(task.points, task.n_clusters, task.weights)
+    low, high = 1.0, 2.0
+    best = ball_filter(task.points, radius, high).chosen
+    while high - low > DILATION_TOLERANCE:
+        task.report(0.7 + 0.3 * (2.0 - high), f"JKL: trying distances of {high:.3f} neighbourhood radii")
+        middle = (low + high) / 2
+        chosen = ball_filter(task.points, radius, middle, at_most=task.n_clusters).chosen
+        if len(chosen) <= task.n_clusters:
+            best, high = chosen, middle
+        else:
+            low = middle
+    return Placement(
+        centers=task.points[best],
+        rows=best,
+        notes=fewer_note("JKL", len(best), task.n_clusters),
+        details={"dilation": high},
+    )
+
+
+METHOD = Method(
+    name="jkl",
+    title="JKL",
+    description="Opens facilities at residents' places so that nobody travels more than twice as far as they "
+    "would have to go to meet their fair share (one k-th) of the population.",
+    source="C. Jung, S. Kannan, N. Lutz: Service in Your Neighborhood: Fairness in Center Location, "
+    "FORC 2020",
+    centers_are_points=True,
+    options={},
+    place=place,
+    cost=lambda n, d, _k: (1e-7 * n * n + 1e-6 * n, 200 * n + 8 * min(n * n, 4_000_000) * (d + 4)),
+)

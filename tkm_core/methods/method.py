@@ -1,0 +1,154 @@
+"""What a method is, what it says before it starts, and what it hands back."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+
+from tkm_core.objective import Array, Labels
+
+Rows = NDArray[np.intp]
+
+Progress = Callable[[float, str], None]
+"""Called with the fraction done (0 to 1, never falling) and a sentence; what it raises ends the method."""
+
+MAX_BYTES = 4 * 2**30
+MAX_SECONDS = 600.0
+
+
+class MethodTooLargeError(ValueError):
+    """The method would need more time or memory than is sensible; the message has figures and a way out."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a method expects to need, said before it starts.
+
+    Attributes
+    ----------
+    seconds, bytes : float, int
+        For one core of a 2020s server; right within a factor of about three.
+    feasible : bool
+        Whether ``run_method`` starts it without a sample.
+    sentence : str
+        The same for people.
+    """
+
+    seconds: float
+    bytes: int
+    feasible: bool
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a method puts its facilities: the part of a solution that each method writes itself.
+
+    ``rows`` says which of the points it was given became centres; None where centres lie anywhere.
+    """
+
+    centers: Array
+    rows: Rows | None = None
+    notes: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every method is given: checked residents with positive weights, and someone to report to."""
+
+    points: Array
+    weights: Array
+    n_clusters: int
+    random_state: RandomState
+    report: Progress
+
+
+@dataclass(frozen=True)
+class Method:
+    """One entry of the registry.
+
+    Attributes
+    ----------
+    name, title, description, source : str
+        How it is called in code and on screen, what it does in a planner's words, and who published it.
+    centers_are_points : bool
+        Whether every facility is put on a resident's own place.
+    options : mapping
+        The options it takes, with their defaults.
+    place : callable
+        Does the work: ``place(task, **options)``.
+    cost : callable
+        ``cost(n, d, k)`` gives the expected seconds and bytes.
+    """
+
+    name: str
+    title: str
+    description: str
+    source: str
+    centers_are_points: bool
+    options: Mapping[str, Any]
+    place: Callable[..., Placement]
+    cost: Callable[[int, int, int], tuple[float, int]]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Facilities found by one method; judge them with ``evaluate``.
+
+    Attributes
+    ----------
+    method : str
+    centers : array (k', d)
+        Distinct facilities; some methods open fewer than they may.
+    labels : array (n,)
+        The nearest facility of every resident, also of those outside the sample.
+    seconds : float
+        Wall-clock time, sampling and labelling included.
+    centers_are_points : bool
+        True where every facility stands on a resident's place, which cannot always be built on.
+    rows : array (k',) or None
+        Which rows of X the facilities stand on, if they stand on rows.
+    sampled : int or None
+        How many residents were drawn, if the method ran on a sample.
+    notes : tuple of str
+        What a reader should know about this run, in sentences.
+    options : mapping
+        The options in force.
+    details : mapping
+        What the method itself reports, such as ``lower_bound`` of FR.
+    """
+
+    method: str
+    centers: Array
+    labels: Labels
+    seconds: float
+    centers_are_points: bool
+    rows: Rows | None
+    sampled: int | None
+    notes: tuple[str, ...]
+    options: Mapping[str, Any]
+    details: Mapping[str, Any]
+
+
+def fewer_note(title: str, opened: int, allowed: int) -> tuple[str, ...]:
+    """The sentence for a plan with fewer facilities than allowed, if it has fewer.
+
+    >>> fewer_note("JKL", 3, 4)
+    ('JKL opened 3 of the 4 facilities it may open.',)
+    """
+    return (f"{title} opened {opened} of the {allowed} facilities it may open.",) if opened < allowed else ()
+
+
+def distinct(centers: Array) -> Array:
+    """Centres without repetition, in their order.
+
+    >>> distinct(np.array([[2.0], [1.0], [2.0]]))
+    array([[2.],
+           [1.]])
+    """
+    _, first = np.unique(centers, axis=0, return_index=True)
+    return centers[np.sort(first)]

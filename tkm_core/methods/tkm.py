@@ -1,0 +1,44 @@
+"""TKM: tilted k-means, the method of this library."""
+
+import warnings
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from tkm_core.methods.method import Method, Placement, Task, distinct, fewer_note
+from tkm_core.solver import TiltedKMeans
+
+
+def place(task: Task, **options: Any) -> Placement:
+    """``TiltedKMeans`` with ``options``; what it warns about convergence becomes a note."""
+    return tilted(task, "TKM", **options)
+
+
+def tilted(task: Task, title: str, **options: Any) -> Placement:
+    """``TiltedKMeans`` under the name of the method that asks."""
+    task.report(0.0, f"{title}: placing facilities")
+    model = TiltedKMeans(task.n_clusters, random_state=task.random_state, **options)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model.fit(task.points, sample_weight=task.weights)
+    centers = distinct(model.cluster_centers_)
+    said = tuple(str(warning.message) for warning in caught)
+    return Placement(
+        centers,
+        notes=said + fewer_note(title, len(centers), len(model.cluster_centers_)),
+        details={"tilted_sse": model.tilted_sse_, "n_iter": model.n_iter_},
+    )
+
+
+METHOD = Method(
+    name="tkm",
+    title="TKM",
+    description="Gives residents the more weight the farther they are; one dial, t, goes from the lowest "
+    "average travel to the shortest longest way.",
+    source="S. Zhu, J. Zeng, Y. Sun, S. Wang, X. Li, Z. Peng: Efficient k-means with Individual Fairness via "
+    "Exponential Tilting, 2024",
+    centers_are_points=False,
+    options={k: v for k, v in TiltedKMeans().get_params().items() if k not in ("n_clusters", "random_state")},
+    place=place,
+    cost=lambda n, d, k: (0.1 + 1e-6 * n * k, 64 * n * (d + 2)),
+)
