@@ -229,7 +229,8 @@ class Plan:
             new = f"{self.k} new and {self.existing} existing facilities"
         count = round(self.people)
         served = f"{count:,} {singular(people) if count == 1 else people}"
-        context = f"{new} for {served}, tilted k-means at t = {self.t[i]:g} against k-means++."
+        rival = "k-means++ with the same existing ones" if self.existing else "k-means++"
+        context = f"{new} for {served}, tilted k-means at t = {self.t[i]:g} against {rival}."
         return tell(
             self.evaluation(i, standard),
             self.baseline_evaluation(standard),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -195,9 +195,10 @@ def load_sample(key: str, *, n: int | None = None, seed: int = 0) -> Residents:
         load_residents,
     )  # here, because that package imports this module's neighbours
 
-    return load_residents(
+    residents = load_residents(
         _bundled(sample.file), x="lon", y="lat", weight=sample.weight or None, id=sample.id_column or None
     )
+    return replace(residents, name=sample.title)
 
 
 def _bundled(file: str) -> Path:
@@ -228,7 +229,7 @@ def _generate(n: int, seed: int) -> Residents:
     lat = CITY_AT[1] + xy[:, 1] / METRES_PER_DEGREE
     lon = CITY_AT[0] + xy[:, 0] / (METRES_PER_DEGREE * np.cos(np.radians(lat)))
     return Residents.from_lonlat(
-        np.column_stack([lon, lat]), name=f"Generated city, {n:,}", groups=places[kinds], keep_suspect=True
+        np.column_stack([lon, lat]), name=_generated(n).title, groups=places[kinds], keep_suspect=True
     )
 
 
