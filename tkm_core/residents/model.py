@@ -142,33 +142,56 @@ class Residents:
             )
             raise ResidentsError(msg)
         report = Report(rows_read=len(points)) if report is None else report
-        people = np.ones(len(points)) if weights is None else np.array(weights, dtype=np.float64, copy=None)
-        if people.shape != (len(points),):
+        people = None if weights is None else np.array(weights, dtype=np.float64, copy=None)
+        if people is not None and people.shape != (len(points),):
             msg = f"There are {len(points)} points but weights of shape {people.shape}."
             raise ResidentsError(msg)
-        id_of, group_of = (None if part is None else np.asarray(part, dtype=object) for part in (ids, groups))
-        keep, dropped = check_positions(points, people, keep_suspect=keep_suspect)
+        return cls.build(points, people, name, ids, groups, source_crs, report, keep_suspect=keep_suspect)
+
+    @classmethod
+    def build(
+        cls,
+        lonlat: Floats,
+        weights: Floats | None,
+        name: str,
+        ids: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
+        source_crs: CRS | None,
+        report: Report,
+        **checks: Any,
+    ) -> "Residents":
+        """Check the positions (options as in `check_positions`), go to metres and complete the report."""
+        people = np.ones(len(lonlat)) if weights is None else weights
+        keep, dropped = check_positions(lonlat, people, **checks)
         report.dropped.extend(dropped)
+        id_of, group_of = (None if part is None else np.asarray(part, dtype=object) for part in (ids, groups))
         if keep is not None:
-            points, people = points[keep], people[keep]
+            lonlat, people = lonlat[keep], people[keep]
             id_of, group_of = (None if part is None else part[keep] for part in (id_of, group_of))
-        report.rows_kept = len(points)
-        if len(points) == 0:
+        report.rows_kept = len(lonlat)
+        if len(lonlat) == 0:
             msg = f"No resident is left of {report.rows_read:,} rows. {report}"
             raise ResidentsError(msg, report=report)
-        crs = projection.local_crs(points)
-        xy = projection.transform(points, projection.WGS84, crs)
+        report.total_weight = float(people.sum())
+        if report.total_weight <= 0:
+            msg = "The population is 0 in every row: choose another column (weight=), or none (weight=False)."
+            raise ResidentsError(msg, needs="weight", report=report)
+        crs = projection.local_crs(lonlat)
+        xy = projection.transform(lonlat, projection.WGS84, crs)
         if not np.isfinite(xy).all():
             msg = (
                 "The points lie on opposite sides of the earth; no map in metres holds both. Plan one region."
             )
             raise ResidentsError(msg, report=report)
         report.crs = crs_name(crs)
-        report.worst_error = projection.worst_error(points, crs)
-        report.total_weight = float(people.sum())
-        return cls(
-            name, points, xy, people, crs, source_crs, id_of, group_of, report, fingerprint(points, people)
-        )
+        report.worst_error = projection.worst_error(lonlat, crs)
+        if report.worst_error > 0.01:
+            sentence = (
+                f"The area is so large that straight distances are wrong by up to {report.worst_error:.0%}."
+            )
+            report.warnings.append(sentence)
+        digest = fingerprint(lonlat, people)
+        return cls(name, lonlat, xy, people, crs, source_crs, id_of, group_of, report, digest)
 
     def __len__(self) -> int:
         return len(self.xy)
@@ -176,16 +199,13 @@ class Residents:
     @cached_property
     def origin(self) -> Floats:
         """The weighted mean of `xy`, shape (2,)."""
-        if self.weights.sum() <= 0:
-            return self.xy.mean(axis=0)
         return np.average(self.xy, axis=0, weights=self.weights)
 
     @cached_property
     def scale(self) -> float:
         """Metres per unit of `scaled`: the root mean squared distance per axis from the weighted mean."""
-        weights = self.weights if self.weights.sum() > 0 else np.ones(len(self))
-        squared = np.einsum("ij,ij->i", self.xy - self.origin, self.xy - self.origin)
-        spread = float(np.sqrt(np.average(squared, weights=weights) / 2))
+        squared = (self.xy[:, 0] - self.origin[0]) ** 2 + (self.xy[:, 1] - self.origin[1]) ** 2
+        spread = float(np.sqrt(np.average(squared, weights=self.weights) / 2))
         return spread if spread > 0 else 1.0
 
     @cached_property

@@ -1,5 +1,7 @@
 """Points that cannot be right: missing, off the globe, at (0, 0), or alone and far away from all others."""
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
@@ -27,7 +29,13 @@ REASONS = {
 
 
 def check_positions(
-    lonlat: Floats, weights: Floats, *, keep_suspect: bool
+    lonlat: Floats,
+    weights: Floats,
+    *,
+    keep_suspect: bool,
+    zero: Mask | None = None,
+    describe: Callable[[int, str], str] | None = None,
+    first_row: int = 1,
 ) -> tuple[Mask | None, list[Dropped]]:
     """Decide which points to keep.
 
@@ -39,48 +47,53 @@ def check_positions(
         People at each point.
     keep_suspect : bool
         Keep the points that are unlikely but possible: (0, 0) and lone ones.
+    zero : ndarray of bool of shape (n,), optional
+        Points whose coordinates in the file are (0, 0); by default those at (0, 0) in degrees.
+    describe : callable, optional
+        From a row's place and the reason's code to what stands in the file there.
+    first_row : int, default=1
+        What people call the first row.
 
     Returns
     -------
     keep : ndarray of bool of shape (n,), or None
         None if every point is kept.
     dropped : list of Dropped
-        Counts, reasons and example rows (counted from 1).
+        Counts, reasons and example rows.
     """
     lon, lat = lonlat[:, 0], lonlat[:, 1]
     with np.errstate(invalid="ignore"):
         finite = np.isfinite(lon) & np.isfinite(lat)
         wrong = {"missing": ~finite, "range": finite & ((np.abs(lon) > 180) | (np.abs(lat) > 90))}
         if not keep_suspect:
-            wrong["zero"] = (np.abs(lon) < 1e-6) & (np.abs(lat) < 1e-6)
+            wrong["zero"] = (np.abs(lon) < 1e-6) & (np.abs(lat) < 1e-6) if zero is None else zero.copy()
         wrong["people"] = ~(np.isfinite(weights) & (weights >= 0))
     keep = np.ones(len(lonlat), dtype=bool)
     dropped = []
+    describe = describe or (lambda row, code: _shown(code, lonlat[row], weights[row]))
+
+    def leave_out(code: str, rows: npt.NDArray[np.intp]) -> None:
+        examples = tuple((row + first_row, describe(row, code)) for row in rows[:EXAMPLES].tolist())
+        dropped.append(Dropped(REASONS[code], len(rows), examples, code))
+        keep[rows] = False
+
     for code, mask in wrong.items():
         mask &= keep
         if mask.any():
-            dropped.append(list_rows(code, np.flatnonzero(mask), lonlat, weights))
-            keep &= ~mask
+            leave_out(code, np.flatnonzero(mask))
     if not keep_suspect:
         place = np.flatnonzero(keep) if not keep.all() else None
         strays = lone_points(lonlat if place is None else lonlat[place])
         if len(strays):
             strays = strays if place is None else place[strays]
-            dropped.append(list_rows("far", strays, lonlat, weights))
-            keep[strays] = False
+            leave_out("far", strays)
     return (None if keep.all() else keep), dropped
 
 
-def list_rows(code: str, rows: npt.NDArray[np.intp], lonlat: Floats, weights: Floats) -> Dropped:
-    """Count rows left out for one reason, and show the first of them."""
-    examples = []
-    for row in rows[:EXAMPLES].tolist():
-        lon, lat = lonlat[row].tolist()
-        shown = {"missing": "empty", "people": f"{weights[row]:g}"}.get(
-            code, f"longitude {lon:g}, latitude {lat:g}"
-        )
-        examples.append((row + 1, shown))
-    return Dropped(REASONS[code], len(rows), tuple(examples), code)
+def _shown(code: str, place: Floats, people: float) -> str:
+    if code in ("missing", "people"):
+        return "empty" if code == "missing" else f"{people:g}"
+    return f"longitude {place[0]:g}, latitude {place[1]:g}"
 
 
 def lone_points(lonlat: Floats) -> npt.NDArray[np.intp]:

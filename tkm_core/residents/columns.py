@@ -1,0 +1,319 @@
+"""Which column is what: judged by its name and checked against its values."""
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tkm_core.residents.model import ResidentsError
+from tkm_core.residents.numbers import guess_decimal, to_numbers
+from tkm_core.residents.report import Column
+from tkm_core.residents.table import Table, as_text, is_text
+from tkm_core.residents.vocabulary import name_score
+
+Floats = npt.NDArray[np.float64]
+
+SAMPLES = 5
+PAIR = re.compile(
+    r"^\s*[\[(]?\s*(?P<first>[+-]?\d{1,3}(?:\.\d+)?)\s*(?:[,;/ ]\s*)\s*(?P<second>[+-]?\d{1,3}(?:\.\d+)?)\s*[\])]?\s*$"
+)
+WKT_POINT = re.compile(
+    r"(?i)^\s*(?:SRID=\d+;)?\s*POINT\s*Z?\s*\(\s*(?P<x>[+-]?[\d.eE+-]+)\s+(?P<y>[+-]?[\d.eE+-]+)"
+)
+SENTINELS = (-9999.0, -99999.0, -999999.0, -2147483646.0, -2147483647.0, -2147483648.0, -999.0, -99.0, -1.0)
+
+
+@dataclass
+class Roles:
+    """The columns that were given a role, and the account of all of them."""
+
+    x: str | None = None
+    y: str | None = None
+    lonlat: str | None = None
+    weight: str | None = None
+    group: str | None = None
+    id: str | None = None
+    decimal: str = "."
+    columns: dict[str, Column] = field(default_factory=dict)
+    proposed_weights: list[str] = field(default_factory=list)
+    numbers: dict[str, Floats] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def give(self, role: str, name: str, why: str) -> None:
+        """Record that a column has a role, and why."""
+        setattr(self, role, name)
+        self.columns[name].role = role
+        self.columns[name].why = why
+
+    def offer(self, role: str, name: str) -> None:
+        """Record that a column could have a role."""
+        column = self.columns[name]
+        if role not in column.candidate_for:
+            column.candidate_for = (*column.candidate_for, role)
+
+
+Choice = str | int | bool | None
+
+
+def find_roles(table: Table, choices: Mapping[str, Choice], decimal: str | None = None) -> Roles:
+    """Give every role to a column: the one chosen, else the one that name and values speak for.
+
+    Parameters
+    ----------
+    table : Table
+    choices : mapping of {"x", "y", "weight", "group", "id"} to name, position, False (none) or None (guess)
+    decimal : {".", ","}, optional
+
+    Returns
+    -------
+    Roles
+    """
+    roles = Roles()
+    samples = {name: _samples(table.head[name]) for name in table.names}
+    roles.columns = {name: Column(name, samples=tuple(samples[name][:SAMPLES])) for name in table.names}
+    texts = [name for name in table.names if is_text(table.head[name].type)]
+    guesses = [guess_decimal(samples[name]) for name in texts]
+    roles.decimal = decimal or ("," if "," in guesses else ".")
+    for name in table.names:
+        numbers = to_numbers(table.head[name].slice(0, 20_000), roles.decimal)
+        present = len(table.head) - table.head[name].null_count
+        if np.isfinite(numbers).sum() > 0.5 * present > 0:
+            roles.numbers[name] = numbers
+    for role in ("x", "y", "weight", "group", "id"):
+        if (choice := choices.get(role)) is not None and choice is not False:
+            roles.give(role, resolve(choice, table.names, role), "Chosen.")
+    if table.points is None:
+        _find_coordinates(table, roles, samples)
+    _find_weight(table, roles, choices.get("weight"))
+    _find_labels(table, roles, choices)
+    return roles
+
+
+def resolve(choice: str | int, names: list[str], role: str) -> str:
+    """The column that was asked for, by name (in any case) or position."""
+    if isinstance(choice, int) and 0 <= choice < len(names):
+        return names[choice]
+    for name in names:
+        if name == choice or name.casefold() == str(choice).strip().casefold():
+            return name
+    near = difflib.get_close_matches(str(choice), names, n=3)
+    hint = (
+        f"Did you mean {' or '.join(f'“{name}”' for name in near)}?"
+        if near
+        else f"There are: {', '.join(names[:30])}."
+    )
+    msg = f"There is no column “{choice}”. {hint}"
+    raise ResidentsError(msg, needs=role, suggestions=[(name, name) for name in near or names])
+
+
+def _samples(column: pa.ChunkedArray, limit: int = 200) -> list[str]:
+    present = pc.drop_null(column.slice(0, 5_000))
+    return [text[:80] for text in as_text(present.slice(0, limit))]
+
+
+def _find_coordinates(table: Table, roles: Roles, samples: dict[str, list[str]]) -> None:
+    pairs = _named_pairs(table.names, roles)
+    for _, x, y, _ in pairs:
+        roles.offer("x", x)
+        roles.offer("y", y)
+    for name in roles.numbers:
+        roles.offer("x", name)
+        roles.offer("y", name)
+    combined = [name for name in table.names if _is_pair(samples[name])]
+    for name in combined:
+        roles.offer("lonlat", name)
+    if roles.x is not None and roles.y is not None:
+        return
+    if roles.x is not None or roles.y is not None:
+        chosen, role = (roles.x, "y") if roles.x is not None else (roles.y, "x")
+        if chosen in combined:  # "lat,lon" in the one column that was named
+            roles.x = roles.y = None
+            roles.give("lonlat", str(chosen), "Chosen; it holds both coordinates.")
+            return
+        fitting = [pair for pair in pairs if chosen in pair[1:3]]
+        if not fitting:
+            msg = f"“{chosen}” is one coordinate; say which column is the other ({role}=)."
+            raise ResidentsError(msg, needs=role, suggestions=[(name, name) for name in roles.numbers])
+        other = fitting[0][2] if role == "y" else fitting[0][1]
+        roles.give(role, other, f"Goes with “{chosen}” by its name.")
+        return
+    named = [name for name in combined if name_score(name, "lonlat")]
+    if pairs and (pairs[0][3] or not combined):
+        _, x, y, degrees = pairs[0]
+        kind = "degrees" if degrees else "a map's grid"
+        roles.give("x", x, f"Its name stands for the east-west coordinate, its values fit {kind}.")
+        roles.give("y", y, f"Its name stands for the north-south coordinate, its values fit {kind}.")
+        if len(pairs) > 1:
+            others = "; ".join(f"“{pair[1]}” and “{pair[2]}”" for pair in pairs[1:4])
+            roles.notes.append(f"Coordinates also stand in {others}; “{x}” and “{y}” were taken.")
+        return
+    if named or combined:
+        name = (named or combined)[0]
+        roles.give("lonlat", name, "Every value holds two coordinates.")
+        return
+    _pair_by_values(table, roles)
+
+
+def _named_pairs(names: list[str], roles: Roles) -> list[tuple[float, str, str, bool]]:
+    """Pairs of columns whose names belong together, best first: (score, x, y, whether they fit degrees)."""
+    pairs = []
+    for east, north, bonus in (
+        ("longitude", "latitude", 2.0),
+        ("easting", "northing", 0.0),
+        ("longitude", "northing", -2.0),
+        ("easting", "latitude", -2.0),
+    ):
+        for x in names:
+            for y in names:
+                scores = name_score(x, east), name_score(y, north)
+                if x == y or not all(scores) or x not in roles.numbers or y not in roles.numbers:
+                    continue
+                degrees = _fits_degrees(roles.numbers[x], roles.numbers[y])
+                apart = abs(names.index(x) - names.index(y))
+                alike = difflib.SequenceMatcher(None, x.casefold(), y.casefold()).ratio()
+                score = (
+                    sum(scores) + bonus + 3.0 * degrees + alike - 0.1 * min(apart, 10) - 0.01 * names.index(x)
+                )
+                pairs.append((score, x, y, degrees))
+    pairs.sort(key=lambda pair: -pair[0])
+    taken: set[str] = set()
+    distinct = []
+    for pair in pairs:
+        if not taken & set(pair[1:3]):
+            distinct.append(pair)
+            taken |= set(pair[1:3])
+    return distinct
+
+
+def _fits_degrees(x: Floats, y: Floats) -> bool:
+    with np.errstate(invalid="ignore"):
+        both = np.isfinite(x) & np.isfinite(y)
+        straight = (np.abs(x) <= 180) & (np.abs(y) <= 90)
+        swapped = (np.abs(x) <= 90) & (np.abs(y) <= 180)
+    return bool(both.any() and max(straight[both].mean(), swapped[both].mean()) > 0.9)
+
+
+def _is_pair(samples: list[str]) -> bool:
+    if not samples:
+        return False
+    return sum(bool(PAIR.match(text) or WKT_POINT.match(text)) for text in samples) > 0.8 * len(samples)
+
+
+def _decimals(numbers: Floats) -> float:
+    """Share of values that need four decimals or more, as coordinates in degrees do."""
+    finite = numbers[np.isfinite(numbers)][:2_000]
+    return float(np.mean(np.abs(finite * 1e3 - np.round(finite * 1e3)) > 1e-6)) if len(finite) else 0.0
+
+
+def _pair_by_values(table: Table, roles: Roles) -> None:
+    """Without helpful names: two neighbouring columns of fine-grained numbers within the range of degrees."""
+    fine = [name for name in table.names if name in roles.numbers and _decimals(roles.numbers[name]) > 0.8]
+    for first, second in zip(table.names, table.names[1:], strict=False):
+        if first in fine and second in fine and _fits_degrees(roles.numbers[first], roles.numbers[second]):
+            roles.give("x", first, "No name says so, but it and its neighbour hold numbers like degrees.")
+            roles.give("y", second, "No name says so, but it and its neighbour hold numbers like degrees.")
+            roles.warnings.append(
+                f"“{first}” and “{second}” were taken for coordinates by their values alone: please check."
+            )
+            return
+    listed = ", ".join(f"“{name}”" for name in table.names[:12])
+    msg = f"No column could be recognised as coordinates. The columns are {listed}. Say which is longitude (x=) and latitude (y=)."
+    raise ResidentsError(msg, needs="x", suggestions=[(name, name) for name in roles.numbers])
+
+
+def is_count(numbers: Floats) -> tuple[bool, str]:
+    """Whether values can be numbers of people, and if not, why."""
+    finite = numbers[np.isfinite(numbers)]
+    people = finite[finite >= 0]
+    if len(people) == 0:
+        return False, "it holds no number from 0 up"
+    fractions = np.mean(people != np.round(people))
+    if people.max() <= 1 and fractions > 0:
+        return False, "its values lie between 0 and 1, like a proportion"
+    if people.max() <= 100 and fractions > 0.5 and len(people) > 5:
+        return False, "its values are fractions up to 100, like percentages"
+    if len(people) < 0.5 * len(finite):
+        return False, "most of its values are negative"
+    if people.max() > 2e9:
+        return False, "its values are larger than any population"
+    return True, ""
+
+
+def _find_weight(table: Table, roles: Roles, choice: Choice) -> None:
+    strong: list[tuple[float, str]] = []
+    for name, numbers in roles.numbers.items():
+        if roles.columns[name].role in ("x", "y"):
+            continue
+        score = name_score(name, "weight")
+        counts, reason = is_count(numbers)
+        if not score and not name_score(name, "perhaps"):
+            continue
+        if name_score(name, "not people") >= 2 or not counts:
+            roles.columns[name].why = (
+                roles.columns[name].why
+                or f"Not taken for people: {reason or 'its name says it is a measure'}."
+            )
+            continue
+        roles.offer("weight", name)
+        if score >= 2 and name_score(name, "part") < 2:
+            strong.append((score, name))
+    if choice is False or roles.weight is not None:
+        return
+    strong.sort(key=lambda item: -item[0])
+    if strong and (len(strong) == 1 or strong[0][0] > strong[1][0]):
+        name = strong[0][1]
+        roles.give("weight", name, "Its name means population and its values are counts.")
+    proposed = [
+        name
+        for name, column in roles.columns.items()
+        if "weight" in column.candidate_for and name != roles.weight
+    ]
+    ranked = sorted(proposed, key=lambda name: -name_score(name, "weight"))
+    roles.proposed_weights = ranked
+    if ranked and roles.weight is None:
+        listed = ", ".join(f"“{name}”" for name in ranked[:5])
+        roles.notes.append(
+            f"Every row counts as one resident. People may be counted in {listed}: choose it if so."
+        )
+
+
+def _find_labels(table: Table, roles: Roles, choices: Mapping[str, Choice]) -> None:
+    n_rows = len(table.head)
+    for name in table.names:
+        if roles.columns[name].role or n_rows < 2:
+            continue
+        column = table.head[name]
+        if not pa.types.is_nested(column.type) and not pa.types.is_binary(column.type):
+            distinct = pc.count_distinct(column).as_py()
+            complete = column.null_count == 0
+            if distinct == n_rows and complete and name_score(name, "id"):
+                roles.offer("id", name)
+            if 1 < distinct <= max(2, min(1_000, n_rows // 2)) and not _decimals(
+                roles.numbers.get(name, np.empty(0))
+            ):
+                roles.offer("group", name)
+    for role, meaning, why in (
+        ("id", "id", "Its name means an identifier and no value repeats."),
+        ("group", "group", "Its name means a district or group and its values repeat."),
+    ):
+        if choices.get(role) is False or getattr(roles, role) is not None:
+            continue
+        fitting = [
+            name
+            for name, column in roles.columns.items()
+            if role in column.candidate_for and column.role is None
+        ]
+        best = max(fitting, key=lambda name: name_score(name, meaning) - 0.6 * _is_row_number(name), default=None)
+        if best is not None and name_score(best, meaning) >= 2:
+            roles.give(role, best, why)
+
+
+def _is_row_number(name: str) -> bool:
+    """Identifiers that software made: of all they mean least."""
+    return name.casefold() in ("objectid", "fid", "ogc_fid", "gid", "rowid", "index", "oid")

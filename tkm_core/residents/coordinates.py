@@ -1,0 +1,230 @@
+"""From two columns of numbers to degrees: order, unit and reference system, checked against the values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyproj import CRS
+from pyproj.exceptions import CRSError
+
+from tkm_core.residents.columns import PAIR, WKT_POINT
+from tkm_core.residents.model import ResidentsError, crs_name
+from tkm_core.residents.projection import WGS84, transform
+from tkm_core.residents.reference_systems import code_in, mapped, parse_crs, suggest
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+CLEARLY = 0.9  # share of rows that must agree before the file as a whole is reinterpreted
+
+
+@dataclass
+class Position:
+    """Degrees, with how they were found."""
+
+    lonlat: Floats
+    source_crs: CRS | None = None
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    zero: Mask | None = None
+
+
+def chosen_crs(crs: object) -> CRS | None:
+    """The reference system an argument asks for; None for none."""
+    if crs is None or crs == "":
+        return None
+    try:
+        return parse_crs(crs)
+    except (CRSError, ValueError, TypeError) as error:
+        msg = f"“{str(crs)[:80]}” is no reference system. Give an EPSG code, for instance EPSG:4326 or EPSG:25832."
+        raise ResidentsError(msg, needs="crs") from error
+
+
+def split_pairs(values: pa.ChunkedArray) -> tuple[Floats, bool]:
+    """Two numbers from texts such as "45.78, 5.65" or "POINT (5.65 45.78)"; whether they come x first."""
+    text = pc.cast(values, pa.string())
+    if _share(text, r"(?i)POINT") > 0.5:
+        return _extract(text, WKT_POINT.pattern.replace("(?i)", ""), ("x", "y"), ignore_case=True), True
+    return _extract(text, PAIR.pattern, ("first", "second")), False
+
+
+def _share(text: pa.ChunkedArray, pattern: str) -> float:
+    return float(pc.mean(pc.cast(pc.match_substring_regex(text, pattern), pa.float64())).as_py() or 0.0)
+
+
+def _extract(
+    text: pa.ChunkedArray, pattern: str, names: tuple[str, str], *, ignore_case: bool = False
+) -> Floats:
+    found = pc.extract_regex(text, pattern=("(?i)" if ignore_case else "") + pattern.replace("(?P<", "(?P<"))
+    parts = [pc.struct_field(found, [name]) for name in names]
+    return np.column_stack(
+        [
+            pc.cast(part, pa.float64()).to_numpy(zero_copy_only=False)
+            if isinstance(part, pa.Array)
+            else pc.cast(part, pa.float64()).to_numpy()
+            for part in parts
+        ]
+    )
+
+
+def locate(
+    points: Floats,
+    *,
+    chosen: CRS | None,
+    stated: CRS | None,
+    names: Sequence[str],
+    texts: Sequence[str],
+    certain_order: bool,
+) -> Position:
+    """Turn coordinates as in the file into degrees.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, 2)
+        As in the file, the column taken for x first. May be overwritten.
+    chosen, stated : CRS or None
+        What the caller says, and what the file says.
+    names : sequence of str
+        Of the two columns.
+    texts : sequence of str
+        Names and values of the file, to judge its language by.
+    certain_order : bool
+        Whether the caller named x and y, so that they are not to be swapped.
+
+    Returns
+    -------
+    Position
+
+    Raises
+    ------
+    ResidentsError
+        If the numbers cannot be degrees and nothing says what they are; with suggestions.
+    """
+    usable = np.isfinite(points).all(axis=1)
+    zero = usable & (points == 0).all(axis=1)
+    sample = points[usable & ~zero]
+    sample = sample[:: max(1, len(sample) // 20_000)]
+    if len(sample) == 0:
+        return Position(points, chosen or stated, zero=zero)
+    code = code_in(names)
+    crs = chosen or (CRS.from_epsg(code) if code and _known(code) else None) or stated
+    degrees = _share_in_degrees(sample)
+    swapped = _share_in_degrees(sample[:, ::-1])
+    like_degrees = max(degrees, swapped) >= CLEARLY
+    if crs is not None and not crs.is_geographic:
+        if chosen is None and like_degrees and np.ptp(sample, axis=0).max() > 0:
+            position = _from_degrees(points, sample, names, certain_order=True)
+            position.warnings.append(
+                f"The file says {crs_name(crs)}, but its numbers are degrees, and were read as such."
+            )
+            position.zero = zero
+            return position
+        return _from_grid(points, sample, crs, zero, texts, certain=chosen is not None)
+    if not like_degrees:
+        raise _ask(sample, texts, crs)
+    position = _from_degrees(points, sample, names, certain_order=certain_order or stated is not None)
+    if crs is not None and not crs.equals(WGS84, ignore_axis_order=True):
+        transform(position.lonlat, crs, WGS84, out=position.lonlat)
+        position.notes.append(f"Degrees in {crs_name(crs)} were brought to WGS84.")
+    position.source_crs, position.zero = crs or WGS84, zero
+    return position
+
+
+def _known(code: int) -> bool:
+    try:
+        CRS.from_epsg(code)
+    except CRSError:
+        return False
+    return True
+
+
+def _share_in_degrees(sample: Floats) -> float:
+    return float(np.mean((np.abs(sample[:, 0]) <= 180) & (np.abs(sample[:, 1]) <= 90)))
+
+
+def _from_degrees(points: Floats, sample: Floats, names: Sequence[str], *, certain_order: bool) -> Position:
+    position = Position(points)
+    x, y = names[0] if names else "x", names[-1] if names else "y"
+    if _in_radians(sample, names):
+        np.degrees(points, out=points)
+        sample = np.degrees(sample)
+        position.notes.append(f"“{x}” and “{y}” are in radians; they were turned into degrees.")
+    straight, swapped = _share_in_degrees(sample), _share_in_degrees(sample[:, ::-1])
+    impossible = straight < 1 - CLEARLY and swapped >= CLEARLY
+    unlikely = (
+        not certain_order and swapped >= CLEARLY and mapped(sample) < 1 and mapped(sample[:, ::-1]) > 10
+    )
+    if impossible or unlikely:
+        points[:] = points[:, ::-1].copy()
+        reason = "latitudes beyond 90°" if impossible else "places on the open sea"
+        position.warnings.append(f"“{x}” and “{y}” were swapped: as they stand they would be {reason}.")
+    return position
+
+
+def _in_radians(sample: Floats, names: Sequence[str]) -> bool:
+    if not (
+        (np.abs(sample[:, 0]) <= np.pi + 1e-9).mean() > CLEARLY
+        and (np.abs(sample[:, 1]) <= np.pi / 2 + 1e-9).mean() > CLEARLY
+    ):
+        return False
+    if any("rad" in name.casefold() for name in names):
+        return True
+    return mapped(sample) < 1 and mapped(np.degrees(sample)) > 10
+
+
+def _from_grid(
+    points: Floats, sample: Floats, crs: CRS, zero: Mask, texts: Sequence[str], *, certain: bool
+) -> Position:
+    """Carry grid coordinates to degrees, having checked that they lie where the grid is made for."""
+    position = Position(points, crs, zero=zero)
+    inside = _share_in_area(sample, crs)
+    if inside < 0.5 and _share_in_area(sample[:, ::-1], crs) > CLEARLY:
+        points[:] = points[:, ::-1].copy()
+        position.warnings.append(
+            f"x and y were swapped: only so do they lie within the area of {crs_name(crs)}."
+        )
+    elif inside < 0.5:
+        place = crs.area_of_use.name if crs.area_of_use else "its area"
+        sentence = f"In {crs_name(crs)} the coordinates do not lie in {place[:80].rstrip('. ')}"
+        if not certain:
+            found = suggest(sample, texts)
+            listed = "; ".join(f"{code} ({name})" for code, name in found[:4]) or "none found"
+            msg = f"The file says it is in {crs_name(crs)}, but there its coordinates do not lie in "
+            msg += f"{place[:80].rstrip('. ')}. Give the EPSG code (crs=). Likely: {listed}."
+            raise ResidentsError(msg, needs="crs", suggestions=found)
+        position.warnings.append(f"{sentence}: please check the EPSG code.")
+    transform(points, crs, WGS84, out=points)
+    points[~np.isfinite(points).all(axis=1)] = np.nan
+    position.notes.append(f"Coordinates in {crs_name(crs)} were carried to degrees.")
+    return position
+
+
+def _share_in_area(sample: Floats, crs: CRS) -> float:
+    sample = sample[:: max(1, len(sample) // 500)]
+    lonlat = transform(sample, crs, WGS84)
+    finite = np.isfinite(lonlat).all(axis=1)
+    area = crs.area_of_use
+    if area is None:
+        return float(finite.mean())
+    west, south, east, north = area.bounds
+    east = east if east >= west else east + 360
+    lon = np.where(lonlat[:, 0] < west - 1, lonlat[:, 0] + 360, lonlat[:, 0])
+    near = (west - 1 <= lon) & (lon <= east + 1) & (south - 1 <= lonlat[:, 1]) & (lonlat[:, 1] <= north + 1)
+    return float(np.mean(near & finite))
+
+
+def _ask(sample: Floats, texts: Sequence[str], crs: CRS | None) -> ResidentsError:
+    found = suggest(sample, texts)
+    low, high = np.percentile(sample, [1, 99], axis=0)
+    if crs is None:
+        msg = "The coordinates are not degrees, and the file does not say which reference system they are in"
+    else:
+        msg = f"The file says {crs_name(crs)}, in degrees, but its numbers are not degrees"
+    msg += f" (x about {low[0]:,.0f} to {high[0]:,.0f}, y about {low[1]:,.0f} to {high[1]:,.0f}). "
+    msg += "Give its EPSG code (crs=)."
+    if found:
+        msg += f" Likely: {'; '.join(f'{code} ({name})' for code, name in found[:4])}."
+    return ResidentsError(msg, needs="crs", suggestions=found)

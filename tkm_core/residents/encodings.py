@@ -1,0 +1,201 @@
+"""Which encoding a text file is in, judged on the whole file, and its text as UTF-8."""
+
+import codecs
+import re
+import unicodedata
+from functools import lru_cache
+from itertools import islice
+
+from tkm_core.residents.model import ResidentsError
+from tkm_core.residents.source import STEP, Buffer
+
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# In order of how common they are: the first of equals wins.
+CANDIDATES = (
+    "cp1252", "cp949", "cp932", "gb18030", "cp1250", "cp1251", "cp850", "big5", "euc_jp", "cp1254", "cp1253",
+    "cp866", "koi8_r", "iso8859_2", "mac_roman", "cp1255", "cp1256", "cp874", "iso8859_15", "latin_1",
+)  # fmt: skip
+FOREIGN = re.compile(rb"[^\r\n]{0,60}[\x80-\xff][^\r\n]{0,60}")
+SAMPLES = 300
+# Letters that languages written in Latin script use often; others of the same code pages are rare.
+COMMON = frozenset("äöüßéèêàáçñíóúâîôûëïåøæãõœ" + "łąęśżźćńčšžřěůťďňőűğşıțșăđ" + "ÄÖÜÉÈÀÁÇÑÍÓÚÅØÆŁŚŻČŠŽŘİŞ")
+BESIDE = frozenset("°§€£µ²³½·–—’‘“”„…«»®©™№•²±ºª¿¡")
+
+
+def to_utf8(data: Buffer, name: str, encoding: str | None = None) -> tuple[Buffer, str, list[str]]:
+    """Decode a whole file.
+
+    Parameters
+    ----------
+    data : bytes or mmap
+        The file.
+    name : str
+        For sentences.
+    encoding : str, optional
+        The encoding, if known; guessed otherwise.
+
+    Returns
+    -------
+    data : bytes or mmap
+        In UTF-8, without byte order mark.
+    encoding : str
+        What it was in.
+    warnings : list of str
+    """
+    if encoding:
+        try:
+            return _decode(data, codecs.lookup(encoding).name).encode(), encoding, []
+        except LookupError as error:
+            msg = f"There is no encoding called “{encoding}”. Try utf-8, cp1252, cp949, shift_jis ..."
+            raise ResidentsError(msg, needs="encoding") from error
+        except (UnicodeError, ValueError) as error:
+            msg = f"“{name}” is not in the encoding {encoding}. Leave the choice open, or try another."
+            raise ResidentsError(msg, needs="encoding") from error
+    for mark, marked in BYTE_ORDER_MARKS:
+        if data[: len(mark)] == mark:
+            if marked == "utf-8-sig":
+                body = data[len(mark) :]
+                return (body, marked, []) if _is_utf8(body) else _guess(body, name)
+            return _decode(data, marked, "replace").encode(), marked, []
+    head = bytes(data[:STEP])
+    if b"\0" in head:
+        return _without_mark(data, head, name)
+    if _is_utf8(data):
+        return data, "utf-8", []
+    return _guess(data, name)
+
+
+def _is_utf8(data: Buffer) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(data), 16 * STEP):
+            block = bytes(data[start : start + 16 * STEP])
+            if not block.isascii() or decoder.getstate()[0]:
+                decoder.decode(block)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _decode(data: Buffer, encoding: str, errors: str = "strict") -> str:
+    return bytes(data).decode(encoding, errors)
+
+
+def _without_mark(data: Buffer, head: bytes, name: str) -> tuple[Buffer, str, list[str]]:
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    half = max(1, len(head) // 2)
+    for zeros, others, encoding in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
+        if zeros > 0.4 * half and others < 0.05 * half:
+            return _decode(data, encoding, "replace").encode(), encoding, []
+    msg = f"“{name}” is not text: it holds zero bytes, as programs' own formats do. Export it as CSV or GeoJSON."
+    raise ResidentsError(msg)
+
+
+def _guess(data: Buffer, name: str) -> tuple[Buffer, str, list[str]]:
+    found = [match[0] for match in islice(FOREIGN.finditer(data), 200 * SAMPLES)]
+    lines = found[:: max(1, len(found) // SAMPLES)]
+    text = b"\n".join(lines).decode("utf-8", "replace")
+    broken = text.count("\ufffd")
+    if sum(char > "\x7f" for char in text) - broken > 4 * broken:
+        decoded = _decode(data, "utf-8", "replace")
+        lost = decoded.count("\ufffd")
+        warning = f"{lost:,} characters of “{name}” are not valid UTF-8; they are shown as “\ufffd”."
+        return decoded.encode(), "utf-8", [warning]
+    scores = sorted(((-_score(lines, encoding), rank, encoding) for rank, encoding in enumerate(CANDIDATES)))
+    for score, _, encoding in scores:
+        if score < 0:
+            try:
+                return _decode(data, encoding).encode(), encoding, []
+            except UnicodeError:
+                continue
+    best = scores[0][2]
+    decoded = _decode(data, best, "replace")
+    lost = decoded.count("\ufffd")
+    warning = (
+        f"No encoding fits all of “{name}”; {best} was taken, and {lost:,} characters are shown as “\ufffd”."
+    )
+    return decoded.encode(), best, [warning]
+
+
+def _score(lines: list[bytes], encoding: str) -> float:
+    """How much the foreign characters look like words of a language, on average; -1 if they cannot be decoded."""
+    total, count = 0.0, 0
+    for line in lines:
+        try:
+            text = line.decode(encoding)
+        except UnicodeDecodeError as error:
+            # A sample may begin or end within a character.
+            if error.start > 3 and error.end < len(line) - 3:
+                total, count = total - 2, count + 1
+            text = line.decode(encoding, "ignore")
+        for place, char in enumerate(text):
+            if char > "\x7f":
+                total += _plausible(text, place, char, encoding)
+                count += 1
+    return total / count if count else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _script(char: str) -> str:
+    code = ord(char)
+    if 0xAC00 <= code <= 0xD7A3:
+        return "hangul"
+    if 0x3040 <= code <= 0x30FF:
+        return "kana"
+    if 0x4E00 <= code <= 0x9FFF:
+        return "han"
+    if not char.isalpha():
+        return ""
+    return unicodedata.name(char, " ").split()[0].lower()
+
+
+def _plausible(text: str, place: int, char: str, encoding: str) -> float:
+    before = text[place - 1] if place else " "
+    after = text[place + 1] if place + 1 < len(text) else " "
+    script = _script(char)
+    near = {_script(before), _script(after)} - {""}
+    if script == "hangul":
+        return 1.0
+    if script in ("kana", "han"):
+        return _plausible_han(char, script, near, encoding)
+    if script == "latin":
+        return _plausible_latin(char, before, after)
+    if script in ("cyrillic", "greek", "hebrew", "arabic", "thai", "devanagari"):
+        if near and script not in near:
+            return -1.0
+        return -0.5 if char.isupper() and before.islower() else 0.95
+    if "\x80" <= char < "\xa0" or unicodedata.category(char) in ("Co", "Cn", "Cc"):
+        return -2.0
+    if before.isalpha() and after.isalpha() and char not in "’–·":
+        return -1.0
+    return 0.3 if char in BESIDE or char in "　、。「」（）～・ー－" else -0.3
+
+
+def _plausible_han(char: str, script: str, near: set[str], encoding: str) -> float:
+    if "hangul" in near or near - {"kana", "han", "latin", "fullwidth"}:
+        return -0.5
+    if script == "kana":
+        return 1.0 if encoding in ("cp932", "euc_jp") else 0.0
+    level_one = {"gb18030": (0xB0, 0xD7), "big5": (0xA4, 0xC6), "cp932": (0x88, 0x97), "euc_jp": (0xB0, 0xCF)}
+    lead = char.encode(encoding, "replace")[0]
+    low, high = level_one.get(encoding, (1, 0))
+    return 0.9 if low <= lead <= high else 0.0
+
+
+def _plausible_latin(char: str, before: str, after: str) -> float:
+    if "FULLWIDTH" in unicodedata.name(char, ""):
+        return 0.3
+    if char.isupper() and before.islower():
+        return -0.5
+    if char.islower() and before.isupper() and after.isupper():
+        return -0.5
+    if before > "\x7f" and after > "\x7f":  # no Latin script runs three accents in a row
+        return -1.0
+    return 1.0 if char in COMMON else 0.6

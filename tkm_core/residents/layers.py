@@ -1,0 +1,166 @@
+"""Map layers: GeoJSON, GeoPackage, shapefile and KML by GDAL; one point for each feature."""
+
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyogrio
+import pyogrio.errors
+import shapely
+from pyproj import CRS
+from pyproj.exceptions import CRSError
+
+from tkm_core.residents.model import ResidentsError
+from tkm_core.residents.source import Source
+from tkm_core.residents.table import Table, unique_names, whole
+
+Floats = npt.NDArray[np.float64]
+
+SUFFIX = {"geojson": ".geojson", "geopackage": ".gpkg", "shapefile": ".shp", "kml": ".kml"}
+TITLE = {"geojson": "GeoJSON", "geopackage": "GeoPackage", "shapefile": "Shapefile", "kml": "KML"}
+DRIVERS = {"GeoJSON", "GPKG", "ESRI Shapefile", "KML", "LIBKML", "TopoJSON", "ESRIJSON", "JSONFG", "SQLite"}
+DEEPEST = 64  # brackets within brackets; a multipolygon in a collection needs 8
+POINTS, LINES, POLYGONS, COLLECTION = (0, 4), (1, 2, 5), (3, 6), 7
+
+
+def read_layer(source: Source, *, layer: str | None = None) -> Table:
+    """Read a map layer: the one called for, or the first with points or polygons."""
+    if source.kind == "geojson":
+        check_json(source)
+    path = source.write_to_folder(SUFFIX[source.kind])
+    pyogrio.set_gdal_config_options({"SHAPE_RESTORE_SHX": "YES", "OGR_GEOJSON_MAX_OBJ_SIZE": "200"})
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # GDAL's remarks on oddities; what matters is checked below
+            return _read(source, path, layer)
+    except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, pa.ArrowException) as error:
+        raise _unreadable(source) from error
+    except (shapely.errors.ShapelyError, OSError, ValueError, TypeError, RuntimeError) as error:
+        if isinstance(error, ResidentsError):
+            raise
+        raise _unreadable(source) from error
+
+
+def _unreadable(source: Source) -> ResidentsError:
+    return ResidentsError(
+        f"“{source.name}” is not a readable {TITLE[source.kind]} file: damaged or incomplete. Export it again."
+    )
+
+
+def check_json(source: Source) -> None:
+    """Refuse JSON that is nested absurdly deep, or that tells GDAL to run something, before a parser sees it."""
+    depth = deepest = 0
+    data = source.data
+    for start in range(0, len(data), 1 << 20):
+        block = np.frombuffer(data[start : start + (1 << 20)], dtype=np.uint8)
+        steps = np.isin(block, (91, 123)).astype(np.int64) - np.isin(block, (93, 125))
+        levels = depth + np.cumsum(steps)
+        deepest, depth = max(deepest, int(levels.max())), int(levels[-1])
+        if deepest > DEEPEST + 200:  # brackets in names count too: only absurd depth is refused here
+            msg = f"“{source.name}” is nested too deeply for a map layer."
+            raise ResidentsError(msg)
+    if b"gdal_streamed_alg" in data[: 1 << 16]:
+        msg = f"“{source.name}” is a program for a map tool, not data."
+        raise ResidentsError(msg)
+
+
+def _read(source: Source, path: Path, layer: str | None) -> Table:
+    found = pyogrio.list_layers(path)
+    layers = [str(name) for name in found[:, 0]]
+    if layer is not None and layer not in layers and len(layers) > 1:
+        msg = f"“{source.name}” has no layer “{layer}”. Its layers: {', '.join(layers)}."
+        raise ResidentsError(msg, needs="layer", suggestions=[(name, name) for name in layers])
+    usable = [str(name) for name, kind in found if kind is None or not ("Line" in kind)]
+    mapped = [
+        str(name) for name, kind in found if kind is not None and ("Point" in kind or "Polygon" in kind)
+    ]
+    chosen = layer if layer in layers else next(iter(mapped or usable or layers), None)
+    if chosen is None:
+        msg = f"“{source.name}” has no layer in it."
+        raise ResidentsError(msg)
+    meta, read = pyogrio.read_arrow(path, layer=chosen)
+    info = pyogrio.read_info(path, layer=chosen)
+    if info["driver"] not in DRIVERS:
+        raise _unreadable(source)
+    geometry = meta["geometry_name"] or "wkb_geometry"
+    attributes = read.drop_columns([geometry]) if geometry in read.column_names else read
+    names = unique_names(attributes.column_names)
+    attributes = attributes.rename_columns(names)
+    table = Table(TITLE[source.kind], names, attributes.slice(0, 20_000), whole(attributes))
+    table.layer, table.layers = chosen, layers
+    table.encoding = meta.get("encoding")
+    if len(layers) > 1 and layer is None:
+        others = ", ".join(name for name in layers if name != chosen)
+        table.notes.append(f"Of {len(layers)} layers “{chosen}” was taken (others: {others}).")
+    if geometry in read.column_names and read.num_rows:
+        table.points = point_reader(read[geometry], table.notes)
+        table.crs = read_crs(meta["crs"], table)
+    elif read.num_rows == 0:
+        msg = f"The layer “{chosen}” of “{source.name}” is empty."
+        raise ResidentsError(msg)
+    return table
+
+
+def read_crs(text: Any, table: Table) -> CRS | None:
+    """The reference system a file states; a broken statement is told and ignored."""
+    if not text:
+        return None
+    try:
+        return CRS.from_user_input(text)
+    except CRSError:
+        table.warnings.append("The file states a reference system that cannot be understood; it is ignored.")
+        return None
+
+
+def point_reader(wkb: pa.ChunkedArray, notes: list[str]) -> Callable[[], Floats]:
+    """Read geometries when asked, as points."""
+    return lambda: to_points(
+        shapely.from_wkb(np.asarray(wkb.to_pylist(), dtype=object), on_invalid="ignore"), notes
+    )
+
+
+def to_points(shapes: npt.NDArray[np.object_], notes: list[str]) -> Floats:
+    """Points as they are, polygons by a point inside; NaN for nothing; lines are refused."""
+    kinds = shapely.get_type_id(shapes)
+    if np.any(kinds == COLLECTION):  # KML wraps a point and its line in one
+        shapes = np.array([_first_usable(shape) for shape in shapes], dtype=object)
+        kinds = shapely.get_type_id(shapes)
+    lines = np.isin(kinds, LINES)
+    out = np.full((len(shapes), 2), np.nan)
+    usable = np.isin(kinds, POINTS) | np.isin(kinds, POLYGONS)
+    if lines.any() and not usable.any():
+        msg = f"The layer holds {int(lines.sum()):,} lines. Residents are points, or areas with a population."
+        raise ResidentsError(msg)
+    if lines.any():
+        notes.append(f"{int(lines.sum()):,} features are lines, which are no places where people live.")
+    exact = kinds == 0
+    out[exact, 0], out[exact, 1] = shapely.get_x(shapes[exact]), shapely.get_y(shapes[exact])
+    inside = usable & ~exact
+    if inside.any():
+        single = shapely.point_on_surface(shapes[inside])
+        out[inside, 0], out[inside, 1] = shapely.get_x(single), shapely.get_y(single)
+        areas = np.isin(kinds, POLYGONS)
+        if areas.any():
+            notes.append(f"{int(areas.sum()):,} areas stand for their people by one point inside each.")
+    return out
+
+
+def _first_usable(shape: Any) -> Any:
+    if shape is None or shape.geom_type != "GeometryCollection":
+        return shape
+    return next((part for part in shape.geoms if shapely.get_type_id(part) in (*POINTS, *POLYGONS)), None)
+
+
+def geoparquet_meta(text: bytes) -> dict[str, Any]:
+    """The "geo" entry of a Parquet file; empty if it is broken."""
+    try:
+        meta = json.loads(text)
+        primary = meta["columns"][meta["primary_column"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return {"name": meta["primary_column"], **primary} if isinstance(primary, dict) else {}

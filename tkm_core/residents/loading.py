@@ -1,0 +1,244 @@
+"""The one door for planners' files: open, understand, check, project."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tkm_core.residents.columns import Roles, find_roles, is_count, resolve
+from tkm_core.residents.coordinates import Position, chosen_crs, locate, split_pairs
+from tkm_core.residents.layers import SUFFIX, read_layer
+from tkm_core.residents.model import Residents, ResidentsError, crs_name
+from tkm_core.residents.numbers import to_numbers
+from tkm_core.residents.parquet import read_parquet
+from tkm_core.residents.report import Report
+from tkm_core.residents.source import Source, open_source
+from tkm_core.residents.spreadsheet import read_excel
+from tkm_core.residents.table import Table, as_text, plain_text
+from tkm_core.residents.text import read_text
+
+Floats = npt.NDArray[np.float64]
+PREVIEW = 20
+
+
+def load_residents(
+    file: Any,
+    *,
+    x: str | int | None = None,
+    y: str | int | None = None,
+    weight: str | int | bool | None = None,
+    group: str | int | bool | None = None,
+    id: str | int | bool | None = None,  # noqa: A002 - the natural name, and a promise to callers
+    crs: object = None,
+    sheet: str | int | None = None,
+    layer: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    keep_suspect: bool = False,
+    name: str | None = None,
+) -> Residents:
+    """Read where people live from whatever file a planner has, and say what was understood.
+
+    Everything is guessed unless given, and every guess is told in ``residents.report``.
+
+    Parameters
+    ----------
+    file : path, bytes, file-like or list of these
+        CSV or other text (also gzipped), Excel, GeoJSON, GeoPackage, shapefile (zipped; loose with its parts beside
+        it or in the list), KML, Parquet or GeoParquet; also zipped. Points, or areas, which a point inside stands for.
+    x, y : str or int, optional
+        Columns of longitude (or easting) and latitude (or northing), by name or position. A column with both may be
+        given as `x` alone.
+    weight : str, int or False, optional
+        Column with the number of people. By default a column is taken only if its name means population in some
+        language *and* its values are counts; anything less sure is proposed in ``report.proposed_weights``, and
+        each row counts as one. False: take none.
+    group, id : str, int or False, optional
+        Columns of a district or other group, and of an identifier, to be kept with each resident.
+    crs : str, int or CRS, optional
+        Reference system of the coordinates, for instance "EPSG:2056"; overrides what the file says.
+    sheet, layer : str, optional
+        Sheet of a workbook, layer of a map file or member of an archive.
+    encoding, delimiter, decimal : str, optional
+        Of text files.
+    keep_suspect : bool, default=False
+        Keep points at (0, 0) and lone points far away from all others.
+    name : str, optional
+        What to call the data; the file's name by default.
+
+    Returns
+    -------
+    Residents
+
+    Raises
+    ------
+    ResidentsError
+        With a sentence that says what is wrong and what to do; ``needs`` names the argument that would help.
+
+    Examples
+    --------
+    >>> table = b"name;Breite;Laenge;Einwohner\\nMitte;52,52;13,40;1200\\nPankow;52,57;13,41;800\\n"
+    >>> berlin = load_residents(table)
+    >>> berlin.lonlat.tolist(), berlin.weights.tolist()
+    ([[13.4, 52.52], [13.41, 52.57]], [1200.0, 800.0])
+    >>> berlin.report.column_for("weight")
+    'Einwohner'
+    """
+    with open_source(file, name=name, layer=layer) as source:
+        shown = name or source.name
+        table = _read(source, sheet=sheet, layer=layer, encoding=encoding, delimiter=delimiter)
+        report = _begin_report(table)
+        try:
+            choices = {"x": x, "y": y, "weight": weight, "group": group, "id": id}
+            roles = find_roles(table, choices, decimal)
+            _report_roles(report, roles)
+            return _load(table, roles, report, shown, crs=crs, keep_suspect=keep_suspect, named=x is not None)
+        except ResidentsError as error:
+            error.report = error.report or report
+            raise
+
+
+def _read(
+    source: Source, *, sheet: str | int | None, layer: str | None, encoding: str | None, delimiter: str | None
+) -> Table:
+    if source.kind == "excel":
+        return read_excel(source, sheet=sheet)
+    if source.kind == "parquet":
+        return read_parquet(source)
+    if source.kind in SUFFIX:
+        return read_layer(source, layer=layer)
+    table = read_text(source, encoding=encoding, delimiter=delimiter)
+    table.file_format = {",": "CSV", "\t": "Tab-separated text"}.get(table.delimiter or "", "Delimited text")
+    return table
+
+
+def _begin_report(table: Table) -> Report:
+    report = Report(file_format=table.file_format, encoding=table.encoding, delimiter=table.delimiter)
+    report.sheet, report.sheets, report.layer, report.layers = (
+        table.sheet,
+        table.sheets,
+        table.layer,
+        table.layers,
+    )
+    first = table.head.slice(0, PREVIEW)
+    report.preview = pd.DataFrame({column: as_text(first[column]) for column in table.names}, dtype=object)
+    report.preview.index = pd.RangeIndex(table.first_row, table.first_row + len(report.preview))
+    report.notes, report.warnings = table.notes, table.warnings
+    if not table.header:
+        report.warnings.append("The file has no row with names; the columns are called by number.")
+    return report
+
+
+def _report_roles(report: Report, roles: Roles) -> None:
+    report.columns = list(roles.columns.values())
+    report.proposed_weights, report.decimal = roles.proposed_weights, roles.decimal
+    report.notes += roles.notes
+    report.warnings += roles.warnings
+
+
+def _load(
+    table: Table, roles: Roles, report: Report, name: str, *, crs: object, keep_suspect: bool, named: bool
+) -> Residents:
+    wanted = [
+        column for column in (roles.x, roles.y, roles.lonlat, roles.weight, roles.group, roles.id) if column
+    ]
+    columns = table.fetch(list(dict.fromkeys(wanted)))
+    position = _locate(table, roles, columns, name, crs=crs, named=named)
+    report.notes += position.notes
+    report.warnings += position.warnings
+    report.rows_read = len(position.lonlat)
+    report.source_crs = crs_name(position.source_crs) if position.source_crs is not None else None
+    weights = _weights(columns, roles, report)
+    ids, groups = (_labels(columns, column) for column in (roles.id, roles.group))
+
+    def describe(row: int, code: str) -> str:
+        shown = [roles.weight] if code == "people" else [roles.x, roles.y, roles.lonlat]
+        cells = [f"{column} “{as_text(columns[column].slice(row, 1))[0][:40]}”" for column in shown if column]
+        lon, lat = position.lonlat[row]
+        return ", ".join(cells) or (
+            "no geometry" if np.isnan(lon) else f"longitude {lon:g}, latitude {lat:g}"
+        )
+
+    return Residents.build(
+        position.lonlat,
+        weights,
+        name,
+        ids,
+        groups,
+        position.source_crs,
+        report,
+        keep_suspect=keep_suspect,
+        zero=position.zero,
+        describe=describe,
+        first_row=table.first_row,
+    )
+
+
+def _locate(
+    table: Table, roles: Roles, columns: pa.Table, name: str, *, crs: object, named: bool
+) -> Position:
+    texts = [
+        name,
+        *table.names,
+        *(sample for column in roles.columns.values() for sample in column.samples[:2]),
+    ]
+    chosen = chosen_crs(crs)
+    names: list[str] = []
+    certain = named
+    if roles.x and roles.y:
+        names = [roles.x, roles.y]
+        points = np.empty((columns.num_rows, 2))
+        for axis, column in enumerate(names):
+            points[:, axis] = to_numbers(columns[column], roles.decimal)
+    elif roles.lonlat:
+        names = [roles.lonlat]
+        points, x_first = split_pairs(columns[roles.lonlat])
+        if not x_first and not _longitude_first(roles.lonlat, points):
+            points = points[:, ::-1].copy()
+        certain = x_first
+    elif table.points is not None:
+        points, certain = table.points(), True
+    stated = table.crs if table.points is not None else None
+    return locate(points, chosen=chosen, stated=stated, names=names, texts=texts, certain_order=certain)
+
+
+def _longitude_first(name: str, points: Floats) -> bool:
+    """Two numbers in one column are latitude first, unless the name or the values say otherwise."""
+    if name.casefold().startswith(("lon", "lng", "x")):
+        return True
+    with np.errstate(invalid="ignore"):
+        return bool(
+            np.nanmax(np.abs(points[:, 0]), initial=0) > 90 >= np.nanmax(np.abs(points[:, 1]), initial=0)
+        )
+
+
+def _weights(columns: pa.Table, roles: Roles, report: Report) -> Floats | None:
+    if roles.weight is None:
+        return None
+    weights = to_numbers(columns[roles.weight], roles.decimal)
+    if not np.isfinite(weights).any():
+        msg = (
+            f"“{roles.weight}” holds no numbers, so it cannot count people. Choose another column (weight=)."
+        )
+        raise ResidentsError(
+            msg, needs="weight", suggestions=[(column, column) for column in roles.proposed_weights]
+        )
+    counts, reason = is_count(weights)
+    if not counts:
+        report.warnings.append(f"“{roles.weight}” was chosen as population, but {reason}.")
+    empty = int(np.sum(weights == 0))
+    if empty:
+        report.notes.append(f"{empty:,} rows have a population of 0: they are kept, and weigh nothing.")
+    return weights
+
+
+def _labels(columns: pa.Table, column: str | None) -> npt.NDArray[np.object_] | None:
+    if column is None:
+        return None
+    coded = pc.dictionary_encode(plain_text(columns[column]).combine_chunks())
+    known = np.array([*coded.dictionary.to_pylist(), None], dtype=object)  # None stands at -1, for nothing
+    return known[np.asarray(pc.fill_null(coded.indices, -1))]

@@ -1,0 +1,98 @@
+"""Tables in Parquet files, with or without geometry, read a piece at a time."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+import shapely
+
+from tkm_core.residents.layers import geoparquet_meta, read_crs, to_points
+from tkm_core.residents.model import ResidentsError
+from tkm_core.residents.projection import WGS84
+from tkm_core.residents.source import Source
+from tkm_core.residents.table import Table
+
+Floats = npt.NDArray[np.float64]
+PIECE = 1 << 16  # rows
+LOOK = 20_000  # rows looked at to understand the columns
+
+
+def read_parquet(source: Source) -> Table:
+    """Open a Parquet file; columns are read when fetched."""
+    try:
+        file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(source.data)))
+        names = list(dict.fromkeys(file.schema_arrow.names))
+        geo = geoparquet_meta((file.schema_arrow.metadata or {}).get(b"geo", b"{}"))
+        geometry = geo.get("name") if geo.get("name") in names else None
+        plain = [name for name in names if name != geometry]
+        if len(names) != len(file.schema_arrow.names):
+            msg = f"“{source.name}” has two columns of the same name. Export it again with distinct names."
+            raise ResidentsError(msg)
+        pieces = file.iter_batches(batch_size=LOOK, columns=plain)
+        first = next(pieces, None)
+        head = pa.Table.from_batches(
+            [first] if first is not None else [], None if first is not None else _schema(file, plain)
+        )
+    except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError) as error:
+        if isinstance(error, ResidentsError):
+            raise
+        raise _unreadable(source) from error
+
+    def fetch(wanted: Sequence[str]) -> pa.Table:
+        return pa.Table.from_batches(list(_pieces(file, source, wanted)), _schema(file, wanted))
+
+    table = Table("Parquet", plain, head, fetch)
+    if geometry:
+        table.file_format = "GeoParquet"
+        table.points = lambda: _points(file, source, geometry, table.notes)
+        table.crs = WGS84 if "crs" not in geo else read_crs(geo["crs"], table)
+    return table
+
+
+def _schema(file: pq.ParquetFile, names: Sequence[str]) -> pa.Schema:
+    return pa.schema([file.schema_arrow.field(name) for name in names])
+
+
+def _unreadable(source: Source) -> ResidentsError:
+    return ResidentsError(
+        f"“{source.name}” is not a readable Parquet file: damaged or incomplete. Export it again."
+    )
+
+
+def _pieces(file: pq.ParquetFile, source: Source, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from file.iter_batches(batch_size=PIECE, columns=list(names))
+    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+        raise _unreadable(source) from error
+
+
+def _points(file: pq.ParquetFile, source: Source, name: str, notes: list[str]) -> Floats:
+    remarks: list[str] = []
+    parts = [_piece_points(piece.column(0), remarks) for piece in _pieces(file, source, [name])]
+    notes.extend(dict.fromkeys(remarks))
+    return np.concatenate(parts) if parts else np.empty((0, 2))
+
+
+def _piece_points(column: Any, notes: list[str]) -> Floats:
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    kind = column.type
+    if pa.types.is_struct(kind) and {"x", "y"} <= {
+        kind.field(place).name for place in range(kind.num_fields)
+    }:
+        return np.column_stack(
+            [column.field(axis).to_numpy(zero_copy_only=False) for axis in ("x", "y")]
+        ).astype(np.float64)
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        try:
+            return to_points(
+                shapely.from_wkb(column.to_numpy(zero_copy_only=False), on_invalid="ignore"), notes
+            )
+        except (shapely.errors.ShapelyError, TypeError) as error:
+            msg = "The geometry column of the Parquet file cannot be understood."
+            raise ResidentsError(msg) from error
+    msg = "The geometry column of the Parquet file is neither points nor well-known binary."
+    raise ResidentsError(msg)

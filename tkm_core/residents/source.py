@@ -1,0 +1,346 @@
+"""Where bytes come from: paths, uploads, archives. Sizes are bounded, and nothing is unpacked outside a private folder."""
+
+import gzip
+import mmap
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from tkm_core.residents.model import ResidentsError
+
+LARGEST_UNPACKED = 4 << 30  # bytes an archive may unpack to at most
+LARGEST_SHEET = 512 << 20  # bytes of XML in a workbook: cells become Python objects, so this bounds memory
+ALWAYS_FINE = 256 << 20  # bytes that any archive may unpack to, however well it is packed
+PACKING = 100  # times an archive may grow beyond that; text packs 5 to 20 times, bombs a thousand times
+STEP = 1 << 20
+SHAPEFILE_PARTS = (".shp", ".shx", ".dbf", ".prj", ".cpg")
+FORMATS = {
+    ".csv": "text",
+    ".tsv": "text",
+    ".txt": "text",
+    ".tab": "text",
+    ".dat": "text",
+    ".xls": "excel",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".geojson": "geojson",
+    ".json": "geojson",
+    ".gpkg": "geopackage",
+    ".shp": "shapefile",
+    ".kml": "kml",
+    ".parquet": "parquet",
+    ".geoparquet": "parquet",
+}
+READABLE = "CSV or other text, Excel, GeoJSON, GeoPackage, shapefile (zipped), KML, Parquet"
+
+Buffer = bytes | mmap.mmap
+
+
+@dataclass
+class Source:
+    """One readable thing: its name, its bytes, what kind it is, and the files that belong to it (shapefiles)."""
+
+    name: str
+    data: Buffer
+    kind: str = ""
+    parts: dict[str, Buffer] = field(default_factory=dict)
+    folder: Path | None = None
+
+    def write_to_folder(self, suffix: str) -> Path:
+        """Put the bytes, under a harmless name, into the private folder, for readers that need a file."""
+        assert self.folder is not None  # noqa: S101 - set by open_source
+        target = self.folder / f"residents{suffix}"
+        with target.open("wb") as out:
+            for start in range(0, len(self.data), STEP):
+                out.write(self.data[start : start + STEP])
+        for part, data in self.parts.items():
+            target.with_suffix(part).write_bytes(data)
+        return target
+
+
+@contextmanager
+def open_source(file: Any, *, name: str | None = None, layer: str | None = None) -> Iterator[Source]:
+    """Open a path, bytes, an upload or a list of uploads that form a shapefile; unpack archives; tell the kind.
+
+    The private temporary folder goes away at the end, whatever happens.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="residents-"))
+    try:
+        source = _open(file, name)
+        source.folder = folder
+        for _ in range(3):  # a gzip in a zip is fine, an endless nest is not
+            source.kind = source.kind or tell_kind(source)
+            if source.kind == "gzip":
+                _gunzip(source)
+            elif source.kind == "zip":
+                _unzip(source, layer)
+            else:
+                break
+        else:
+            msg = f"“{source.name}” is an archive within an archive. Unpack it and choose the file inside."
+            raise ResidentsError(msg)
+        yield source
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _open(file: Any, name: str | None) -> Source:
+    if isinstance(file, (bytes, bytearray, memoryview)):
+        return Source(name or "upload", bytes(file))
+    if isinstance(file, (str, Path)):
+        return _open_path(Path(file), name)
+    if isinstance(file, Sequence):
+        return _open_parts(file, name)
+    if hasattr(file, "read"):
+        if hasattr(file, "seek"):
+            file.seek(0)
+        data = file.read()
+        if isinstance(data, str):
+            data = data.encode()
+        return Source(name or PurePosixPath(str(getattr(file, "name", "upload"))).name, bytes(data))
+    msg = f"A path, bytes or an uploaded file is needed, not {type(file).__name__}."
+    raise ResidentsError(msg)
+
+
+def _open_path(path: Path, name: str | None) -> Source:
+    try:
+        if path.is_dir():
+            shapes = sorted(found for found in path.iterdir() if found.suffix.lower() == ".shp")
+            if len(shapes) != 1:
+                msg = f"“{path.name}” is a folder with {len(shapes)} shapefiles. Choose one file."
+                raise ResidentsError(msg)
+            path = shapes[0]
+        data = _map(path)
+        source = Source(name or path.name, data)
+        if path.suffix.lower() == ".shp":
+            source.parts = {
+                found.suffix.lower(): _map(found)
+                for found in path.parent.iterdir()
+                if found.stem == path.stem and found.suffix.lower() in SHAPEFILE_PARTS[1:]
+            }
+        return source
+    except (OSError, ValueError) as error:
+        if isinstance(error, ResidentsError):
+            raise
+        reason = "there is no such file" if isinstance(error, FileNotFoundError) else "it cannot be opened"
+        msg = f"“{path.name}”: {reason}."
+        raise ResidentsError(msg) from error
+
+
+def _map(path: Path) -> Buffer:
+    with path.open("rb") as file:
+        if path.stat().st_size == 0:
+            return b""
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _open_parts(files: Sequence[Any], name: str | None) -> Source:
+    opened = [_open(file, None) for file in files]
+    if len(opened) == 1:
+        return opened[0]
+    parts = {Path(source.name).suffix.lower(): source for source in opened}
+    if ".shp" not in parts:
+        msg = "Several files belong together only as the parts of a shapefile (.shp, .dbf, .shx, .prj). Choose one."
+        raise ResidentsError(msg)
+    main = parts.pop(".shp")
+    main.name = name or main.name
+    main.parts |= {end: part.data for end, part in parts.items() if end in SHAPEFILE_PARTS}
+    return main
+
+
+def tell_kind(source: Source) -> str:
+    """Tell a format by its first bytes; the name decides only what the bytes leave open."""
+    head = bytes(source.data[:4096])
+    suffix = Path(source.name).suffix.lower()
+    if not head.strip():
+        msg = f"“{source.name}” is empty."
+        raise ResidentsError(msg)
+    if head[:2] == b"\x1f\x8b":
+        return "gzip"
+    if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        return "excel" if suffix in (".xlsx", ".xlsm") else "zip"
+    if head[:4] == b"\xd0\xcf\x11\xe0":
+        return "excel"
+    if head[:4] == b"PAR1":
+        return "parquet"
+    if head[:16] == b"SQLite format 3\x00":
+        return "geopackage"
+    if head[:4] == b"\x00\x00\x27\x0a":
+        return "shapefile"
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text[:1] in (b"{", b"["):
+        return "geojson"
+    if text[:1] == b"<":
+        return _tell_markup(source.name, bytes(source.data[: 1 << 16]))
+    claimed = FORMATS.get(suffix)
+    if claimed in ("parquet", "geopackage", "shapefile", "kml") or suffix == ".xlsx":
+        msg = f"“{source.name}” is not what its name says: its content is not {suffix[1:]}. Export it again."
+        raise ResidentsError(msg)
+    if claimed == "geojson":
+        msg = f"“{source.name}” is not JSON: it does not begin with a bracket. Export it again."
+        raise ResidentsError(msg)
+    return "text"
+
+
+def _tell_markup(name: str, head: bytes) -> str:
+    # GDAL would take a virtual-layer description for a command to open other files.
+    if b"<kml" in head and b"OGRVRTDataSource" not in head and b"<!ENTITY" not in head:
+        return "kml"
+    msg = (
+        f"“{name}” is a web page or another kind of XML, not a table or a map layer. Readable are {READABLE}."
+    )
+    raise ResidentsError(msg)
+
+
+def _too_much(name: str, size: int, limit: int) -> None:
+    if size > limit:
+        msg = f"“{name}” unpacks to more than {limit >> 20:,} MB, which no table of residents of that size does."
+        raise ResidentsError(msg)
+
+
+def _limit(packed: int) -> int:
+    return min(LARGEST_UNPACKED, max(ALWAYS_FINE, PACKING * packed))
+
+
+def _drain(stream: IO[bytes], name: str, limit: int, target: Path | None) -> None:
+    """Unpack a stream into a file (or nowhere) and stop at the limit."""
+    size = 0
+    out = target.open("wb") if target else None
+    try:
+        while block := stream.read(STEP):
+            size += len(block)
+            _too_much(name, size, limit)
+            if out:
+                out.write(block)
+    except (
+        OSError,
+        EOFError,
+        zlib.error,
+        zipfile.BadZipFile,
+        RuntimeError,
+        ValueError,
+        NotImplementedError,
+    ) as error:
+        if isinstance(error, ResidentsError):
+            raise
+        reason = "is protected by a password" if "password" in str(error) else "is damaged or incomplete"
+        msg = f"“{name}” {reason}. Unpack it yourself, or download it again."
+        raise ResidentsError(msg) from error
+    finally:
+        if out:
+            out.close()
+
+
+def _gunzip(source: Source) -> None:
+    import io
+
+    target = source.folder / "unpacked.gz.out" if source.folder else None
+    limit = _limit(len(source.data))
+    with gzip.GzipFile(fileobj=io.BytesIO(bytes(source.data))) as stream:
+        _drain(stream, source.name, limit, target)
+    assert target is not None  # noqa: S101
+    source.data, source.kind = _map(target), ""
+    source.name = source.name[:-3] if source.name.lower().endswith(".gz") else source.name
+
+
+def check_workbook(source: Source) -> None:
+    """Unpack a workbook into nothing, to be sure of its size before a reader takes it into memory."""
+    with _archive(source) as archive:
+        limit = min(_limit(len(source.data)), LARGEST_SHEET)
+        left = limit
+        for entry in archive.infolist():
+            with _member(archive, entry, source.name) as stream:
+                _drain(stream, source.name, left, None)
+            left -= min(left, entry.file_size)
+
+
+@contextmanager
+def _archive(source: Source) -> Iterator[zipfile.ZipFile]:
+    import io
+
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(bytes(source.data)))
+    except (
+        zipfile.BadZipFile,
+        OSError,
+        EOFError,
+        ValueError,
+        NotImplementedError,
+        IndexError,
+        OverflowError,
+    ) as error:
+        msg = f"“{source.name}” is a damaged or incomplete archive. Download it again."
+        raise ResidentsError(msg) from error
+    with archive:
+        yield archive
+
+
+@contextmanager
+def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> Iterator[IO[bytes]]:
+    try:
+        stream = archive.open(entry)
+    except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, ValueError, NotImplementedError) as error:
+        reason = "is protected by a password" if "password" in str(error) else "is damaged or incomplete"
+        msg = f"“{name}” {reason}. Unpack it yourself, or download it again."
+        raise ResidentsError(msg) from error
+    with stream:
+        yield stream
+
+
+def _unzip(source: Source, layer: str | None) -> None:
+    """Take the one readable member of an archive, or the one called `layer`; its path is never used."""
+    with _archive(source) as archive:
+        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        names = {PurePosixPath(entry.filename.replace("\\", "/")): entry for entry in entries}
+        for path in names:
+            if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+                msg = f"“{source.name}” holds a file that wants to be unpacked elsewhere ({path}). It is not opened."
+                raise ResidentsError(msg)
+        if any(path.name == "[Content_Types].xml" for path in names):
+            source.kind = "excel"
+            return
+        data = {
+            path: entry
+            for path, entry in names.items()
+            if not any(part.startswith((".", "__MACOSX")) for part in path.parts)
+            and (path.suffix.lower() in FORMATS or path.suffix.lower() == ".gz")
+        }
+        chosen = _choose(source.name, list(data), layer)
+        limit = _limit(len(source.data))
+        wanted = {chosen: ""}
+        if chosen.suffix.lower() == ".shp":
+            siblings = [path for path in names if path.parent == chosen.parent and path.stem == chosen.stem]
+            wanted |= {
+                path: path.suffix.lower() for path in siblings if path.suffix.lower() in SHAPEFILE_PARTS[1:]
+            }
+        for number, (path, part) in enumerate(wanted.items()):
+            assert source.folder is not None  # noqa: S101
+            target = source.folder / f"unpacked-{number}.out"
+            with _member(archive, names[path], source.name) as stream:
+                _drain(stream, source.name, limit, target)
+            limit -= min(limit, target.stat().st_size)
+            if part:
+                source.parts[part] = _map(target)
+            else:
+                main = _map(target)
+    source.data, source.kind, source.name = main, "", chosen.name
+
+
+def _choose(name: str, paths: list[PurePosixPath], layer: str | None) -> PurePosixPath:
+    if not paths:
+        msg = f"“{name}” holds no file that can be read. Readable are {READABLE}."
+        raise ResidentsError(msg)
+    shapes = [path for path in paths if path.suffix.lower() == ".shp"]
+    paths = shapes or paths
+    fitting = [path for path in paths if layer in (path.stem, path.name, str(path))]
+    if len(fitting) == 1 or len(paths) == 1:
+        return (fitting or paths)[0]
+    listed = ", ".join(str(path) for path in paths[:8])
+    msg = f"“{name}” holds {len(paths)} files: {listed}. Say which with layer=, or upload that one."
+    raise ResidentsError(msg, needs="layer", suggestions=[(path.name, str(path)) for path in paths])

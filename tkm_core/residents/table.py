@@ -1,0 +1,111 @@
+"""A table as every format delivers it: names, a look at the first rows, and whole columns on demand."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyproj import CRS
+
+Floats = npt.NDArray[np.float64]
+Fetch = Callable[[Sequence[str]], pa.Table]
+
+
+@dataclass
+class Table:
+    """What a reader found.
+
+    Attributes
+    ----------
+    file_format : str
+        As people call it: "CSV", "Excel" ...
+    names : list of str
+        The columns, unique.
+    head : Table of pyarrow
+        Enough of the first rows to understand the columns.
+    fetch : callable
+        Reads whole columns by name.
+    points : callable or None
+        For map formats: reads one point for each row, shape (n, 2).
+    crs : CRS or None
+        The reference system the file states.
+    first_row : int
+        Number of the first data row in the file as people count, the header included.
+    """
+
+    file_format: str
+    names: list[str]
+    head: pa.Table
+    fetch: Fetch
+    points: Callable[[], Floats] | None = None
+    crs: CRS | None = None
+    first_row: int = 1
+    header: bool = True
+    encoding: str | None = None
+    delimiter: str | None = None
+    sheet: str | None = None
+    sheets: list[str] = field(default_factory=list)
+    layer: str | None = None
+    layers: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def unique_names(cells: Sequence[str]) -> list[str]:
+    """Header cells as distinct names: empty ones are numbered, repeated ones counted.
+
+    Examples
+    --------
+    >>> unique_names(["id", "", "id"])
+    ['id', 'Column 2', 'id (2)']
+    """
+    names: list[str] = []
+    for number, cell in enumerate(cells, start=1):
+        base = name = " ".join(cell.split()) or f"Column {number}"
+        repeat = 1
+        while name in names:
+            repeat += 1
+            name = f"{base} ({repeat})"
+        names.append(name)
+    return names
+
+
+def as_text(values: pa.ChunkedArray | pa.Array) -> list[str]:
+    """A few values as they should be shown: "" for nothing."""
+    return ["" if value is None else str(value) for value in values.to_pylist()]
+
+
+def whole(table: pa.Table) -> Fetch:
+    """Fetch from a table that is in memory already."""
+    return lambda names: table.select(list(names))
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column holds strings."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def plain_text(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column's values as strings: codes, dates and numbers alike; nothing stays nothing."""
+    if is_text(values.type):
+        return pc.cast(values, pa.string())
+    if pa.types.is_floating(values.type):
+        whole_numbers = pc.all(pc.equal(pc.round(values), values), skip_nulls=True).as_py()
+        finite = pc.all(pc.is_finite(values), skip_nulls=True).as_py()
+        if (
+            whole_numbers
+            and finite
+            and pc.max(pc.abs(values)).as_py() not in (None,)
+            and pc.max(pc.abs(values)).as_py() < 2**53
+        ):
+            values = pc.cast(values, pa.int64())
+    try:
+        return pc.cast(values, pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.chunked_array(
+            [pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.string())]
+        )
