@@ -1,11 +1,88 @@
-"""Page how_many."""
+"""How many?: every measure against the number of facilities, and what one more buys."""
 
+from collections.abc import Callable
+
+import pandas as pd
 import streamlit as st
+
+from pages.frame import address, controls, session
+from tkm_core import figures
+from tkm_core.counts import Count, compare_counts, one_more, sampled
+from tkm_core.figures.by_count import COUNT_AXES, by_count, count_words, values
+
+MOST = 12
 
 
 def render() -> None:
-    """Draw."""
-    st.write("how_many")
+    """Solve for every number of facilities around the chosen one, and show what each buys."""
+    place = controls.problem()
+    controls.units_and_standard(redraw=None)
+    session.show_notices()
+    k, t, look = address.get("k"), address.get("t"), session.look(place.people)
+    last = min(max(MOST, k + 3), len(place.residents))
+    counts = _counts(place, range(1, last + 1), t)
+    sentence = one_more(counts, k, unit=look.unit, people=place.people)
+    st.title(sentence or f"{k} facilities for {place.title}", anchor=False)
+    home = sampled(place.residents)
+    note = (
+        f"Tilted k-means at t = {t:g} and k-means++, each solved anew for every number of facilities, "
+        f"for {place.title}."
+    )
+    if home is not place.residents:
+        note += (
+            f" There are {len(place.residents):,} {place.people}; these curves are measured on {len(home):,} of them, "
+            "drawn at random, so the farthest may be missing here. The Plan page uses everyone."
+        )
+    st.markdown(f":gray[{note} Turn the dial on the Plan page to change t.]")
+    _charts(counts, look, k)
+    st.subheader("The same in figures", anchor=False)
+    st.dataframe(_table(counts, look), hide_index=True, width="stretch")
+
+
+def _counts(place: session.City, numbers: range, t: float) -> list[Count]:
+    standard = session.standard_metres()
+    key = ("counts", place.key, place.residents.fingerprint, numbers[-1], t, standard)
+
+    def work(progress: Callable[[float, str], None]) -> object:
+        return compare_counts(sampled(place.residents), numbers, t, standard=standard, progress=progress)
+
+    label = f"Trying 1 to {numbers[-1]} facilities"
+    found = session.long_work(session.shelves().results, key, label, work)
+    assert isinstance(found, list)  # noqa: S101  the key says what it is
+    return found
+
+
+def _charts(counts: list[Count], look: figures.Look, k: int) -> None:
+    shown = [name for name in COUNT_AXES if name in counts[0].tilted]
+    first, second = st.columns(3), st.columns(3)
+    for spot, name in zip([*first, *second], shown, strict=False):
+        spot.plotly_chart(
+            by_count(counts, name, look, k=k),
+            theme=None,
+            config=figures.CONFIG,
+            key=f"count_{name}",
+            alt=count_words(counts, name, look),
+        )
+    with second[-1]:
+        accent, muted = look.palette.accent, look.palette.muted
+        st.html(
+            f'<p style="margin-top:2.6rem"><span style="color:{accent}"><b>●━</b> tilted k-means</span><br>'
+            f'<span style="color:{muted}"><b>○┄</b> k-means++</span></p>'
+        )
+        st.markdown(
+            ":gray[The larger mark is the number you chose. Where the curves flatten, one more facility buys little.]"
+        )
+
+
+def _table(counts: list[Count], look: figures.Look) -> pd.DataFrame:
+    columns: dict[str, object] = {"Facilities": [count.k for count in counts]}
+    for name, axis in COUNT_AXES.items():
+        if name in counts[0].tilted:
+            label = "Within the standard, %" if name == "share_within" else axis.label(look.unit)
+            for side, words in (("tilted", "tilted"), ("baseline", "k-means++")):
+                title = f"{label[:1].upper()}{label[1:]} ({words})"
+                columns[title] = values(counts, side, name, look.unit).round(2)
+    return pd.DataFrame(columns)
 
 
 if __name__ == "__main__":

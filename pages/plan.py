@@ -6,7 +6,7 @@ from pages.frame import address, controls, exports, session, words
 from tkm_core import figures
 from tkm_core.plan import Plan
 
-MAP_HEIGHT, PHONE_HEIGHT = 560, 400
+MAP_HEIGHT, PHONE_HEIGHT = 600, 400
 TICK = 0.65  # seconds between two steps of the dial while it plays
 STRIDE = 2  # settings of the dial that one step takes
 
@@ -37,12 +37,12 @@ def _consequences(place: session.City, plan: Plan) -> None:
     with left:
         _dial()
         map_spot = st.container()
-    with right:
+    with right, st.container(gap="xsmall"):
         st.table(words.figures_table(story), border="horizontal", hide_index=True)
         _tradeoff(plan, i, look)
         st.markdown("**Who lives how near** :gray[share of " + place.people + " within a distance]")
         st.plotly_chart(
-            figures.distances(evaluation, baseline, plan.residents.weights, look, standard=standard, height=196),
+            figures.distances(evaluation, baseline, plan.residents.weights, look, standard=standard, height=222),
             theme=None,
             config=figures.CONFIG,
             key="distances",
@@ -83,7 +83,10 @@ def _dial() -> None:
             persist_state="session",
             on_change=_stop_playing,
         )
-    st.html('<div class="er-ends"><span>lowest average distance</span><span>nobody left far behind</span></div>')
+    with st.container(key="ends"):
+        st.html(
+            '<div class="er-ends er-pad"><span>lowest average distance</span><span>nobody left far behind</span></div>'
+        )
 
 
 def _stop_playing() -> None:
@@ -124,7 +127,7 @@ def _tradeoff(plan: Plan, i: int, look: figures.Look) -> None:
             fairness=address.get("y"),
             budget=address.get("budget"),
             others=st.session_state.get("others", {}).get((plan.residents.fingerprint, plan.k)),
-            height=218,
+            height=236,
         ),
         theme=None,
         config=figures.CONFIG,

@@ -16,11 +16,13 @@ from tkm_core.story import METRES
 
 UPLOAD = "upload"
 MOST_FACILITIES = 60
+LARGEST_CITY = 2_000_000  # residents of a generated city that a link may ask for
 DIAL = tuple(float(t) for t in PLAN_T)
 
 
 def _dataset(text: str) -> str:
-    if text == UPLOAD or find_sample(text) is not None:
+    sample = find_sample(text)
+    if text == UPLOAD or (sample is not None and sample.size <= LARGEST_CITY):
         return text
     msg = f"there is no data set “{text[:40]}”"
     raise ValueError(msg)

@@ -1,11 +1,14 @@
 """The sidebar: the problem (who, how many) and the wishes (budget, units, what the map shows)."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from pages.frame import address, session
 from tkm_core.figures import LAYERS
 from tkm_core.plan import Plan
 from tkm_core.residents.samples import SAMPLES, find_sample
+from tkm_core.story import METRES
 
 LAYER_WORDS = {
     "areas": "Service areas",
@@ -13,7 +16,11 @@ LAYER_WORDS = {
     "baseline": "k-means++",
     "farthest": "Farthest",
 }
-COLOUR_WORDS = {"facility": "Facility", "distance": "Distance", "change": "Gain, loss"}
+COLOUR_WORDS = {
+    "facility": "Facility that serves them",
+    "distance": "Distance to it",
+    "change": "Gain or loss against k-means++",
+}
 SIZES = ("generated-100k", "generated-1m")
 
 
@@ -90,30 +97,15 @@ def wishes(plan: Plan) -> None:
                 "than it brings.",
                 width="stretch",
             )
-        standard, units = st.columns([1.25, 1], vertical_alignment="bottom")
-        standard.number_input(
-            f"Standard, {address.get('units')}",
-            min_value=0.1,
-            max_value=1000.0,
-            step=1.0,
-            format="%g",
-            key="standard",
-            persist_state="session",
-            on_change=_redraw,
-            help="Your service standard: everyone should have a facility within this distance.",
-        )
-        units.segmented_control(
-            "Units", ["km", "mi"], key="units", required=True, persist_state="session", width="stretch"
-        )
-        st.segmented_control(
+    units_and_standard(redraw=_redraw)
+    with st.sidebar:
+        st.selectbox(
             "Colour by",
             list(COLOUR_WORDS),
             format_func=COLOUR_WORDS.__getitem__,
             key="colour",
-            required=True,
             persist_state="session",
             on_change=_redraw,
-            width="stretch",
         )
         st.pills(
             "Show on map",
@@ -135,6 +127,39 @@ def wishes(plan: Plan) -> None:
             width="stretch",
             help="Streets are loaded from Carto over the internet; the plain ground needs no network.",
         )
+
+
+def units_and_standard(redraw: Callable[[], None] | None) -> None:
+    """Kilometres or miles, and the service standard."""
+    with st.sidebar:
+        standard, units = st.columns([1.25, 1], vertical_alignment="bottom")
+        standard.number_input(
+            f"Standard, {address.get('units')}",
+            min_value=0.1,
+            max_value=1000.0,
+            step=1.0,
+            format="%g",
+            key="standard",
+            persist_state="session",
+            on_change=redraw,
+            help="Your service standard: everyone should have a facility within this distance.",
+        )
+        units.segmented_control(
+            "Units",
+            list(METRES),
+            key="units",
+            required=True,
+            persist_state="session",
+            on_change=_convert,
+            width="stretch",
+        )
+        st.session_state["units_before"] = address.get("units")
+
+
+def _convert() -> None:
+    """Keep the service standard the same distance when the units change."""
+    before, now = st.session_state["units_before"], address.get("units")
+    address.put("standard", round(address.get("standard") * METRES[before] / METRES[now], 1))
 
 
 def _redraw() -> None:

@@ -1,16 +1,92 @@
 """Take a plan along: downloads, and the link to it."""
 
+import re
+
 import streamlit as st
 
 from pages.frame import address, session
+from tkm_core import export
 from tkm_core.figures import Look
+from tkm_core.figures.report import html_report
 from tkm_core.plan import Plan
 from tkm_core.story import Story
 
+FORMAT_WORDS = {
+    "geojson": "GeoJSON",
+    "gpkg": "GeoPackage",
+    "csv": "CSV (spreadsheet)",
+    "kml": "KML (Google Earth)",
+    "parquet": "Parquet",
+}
+TABLE_WORDS = {"facilities": "Facilities", "allocations": "Who goes where", "areas": "Service areas"}
+
 
 def sidebar(place: session.City, plan: Plan, i: int, story: Story, look: Look) -> None:
-    """Downloads and the link, at the end of the sidebar."""
+    """Downloads and the link, at the end of the sidebar; files are made only when they are asked for."""
+    name = f"{_file_name(place.title)}-k{plan.k}-t{plan.t[i]:g}"
     with st.sidebar, st.container(horizontal=True, gap="small"):
+        with st.popover("Download", icon=":material/download:", width="stretch"):
+            _report(place, plan, i, story, look, name)
+            st.download_button(
+                "Plan file",
+                data=lambda: export.plan_json(plan, i),
+                file_name=f"{name}.evenreach.json",
+                mime="application/json",
+                icon=":material/save:",
+                key="save_plan",
+                on_click="ignore",
+                width="stretch",
+                help="Everything needed to open this plan again on the Data page.",
+            )
+            chosen = st.selectbox(
+                "Tables as", list(FORMAT_WORDS), format_func=FORMAT_WORDS.__getitem__, key="table_format"
+            )
+            for what, words in TABLE_WORDS.items():
+                st.download_button(
+                    words,
+                    data=lambda what=what: export.to_bytes(export.table(plan, i, what), chosen),
+                    file_name=f"{name}-{what}.{chosen}",
+                    mime=export.FORMATS[chosen],
+                    key=f"save_{what}",
+                    on_click="ignore",
+                    width="stretch",
+                )
         with st.popover("Share", icon=":material/link:", width="stretch"):
             st.markdown("This link shows the same plan elsewhere.")
             st.code(address.link(), language=None, wrap_lines=True)
+            if address.get("dataset") == address.UPLOAD:
+                st.markdown(
+                    f":small[:gray[It names your uploaded data by a secret: whoever has the link sees the data, for up "
+                    f"to {session.UPLOAD_HOURS} hours or until you remove it on the Data page.]]"
+                )
+
+
+def _report(place: session.City, plan: Plan, i: int, story: Story, look: Look, name: str) -> None:
+    options = {"utility": address.get("x"), "fairness": address.get("y"), "budget": address.get("budget")}
+    standard, link = session.standard_metres(), address.link()
+    st.download_button(
+        "Report (HTML, prints well)",
+        data=lambda: html_report(
+            plan,
+            i,
+            story,
+            look,
+            title=place.title,
+            source=place.source,
+            link="" if address.get("dataset") == address.UPLOAD else link,
+            standard=standard,
+            **options,
+        ),
+        file_name=f"{name}.html",
+        mime="text/html",
+        icon=":material/description:",
+        key="save_report",
+        on_click="ignore",
+        type="primary",
+        width="stretch",
+    )
+
+
+def _file_name(title: str) -> str:
+    """A title as a plain file name."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", title).strip("-").lower()[:40] or "plan"

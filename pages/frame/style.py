@@ -5,10 +5,14 @@ CSS = """<style>
   [data-testid="stMainBlockContainer"] { padding-inline: 1.6rem; }
 }
 [data-testid="stSidebarUserContent"] { padding-bottom: 0.5rem; }
-.st-key-hero h1 { padding: 0; line-height: 1.25; text-wrap: pretty; }
-.st-key-hero p { margin-bottom: 0; }
-.st-key-dial_row [data-testid="stSlider"] { padding-top: 0; }
+.st-key-hero [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
+@media (min-width: 1200px) { .st-key-hero { min-height: 5.6rem; } }
+.st-key-hero h1 { font-size: 1.42rem; padding: 0; line-height: 1.22; text-wrap: pretty; }
+.st-key-hero p { margin-bottom: 0; line-height: 1.45; }
+.st-key-ends { margin-top: -1.2rem; }
 .er-ends { display: flex; justify-content: space-between; font-size: 0.93rem; gap: 1rem; }
+.er-ends.er-pad { padding-left: 5.9rem; }
+.er-ends span:last-child { text-align: right; }
 .er-only { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 [data-testid="stTable"] td, [data-testid="stTable"] th { padding-block: 0.22rem; }
 </style>"""

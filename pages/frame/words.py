@@ -32,7 +32,7 @@ def detail(story: Story, plan: Plan, i: int, budget: float) -> str:
     """The small print below it: what is compared, the budget, and who pays how much."""
     kept = "Within" if plan.meets_budget(i, budget) else "Beyond"
     context = f":gray[{story.context} {kept} your budget of +{budget:g} % average distance.]"
-    return f"{toned(story.detail)}  \n{context}" if story.detail else context
+    return f":small[{toned(story.detail)} {context}]" if story.detail else f":small[{context}]"
 
 
 def figures_table(story: Story) -> pd.DataFrame:

@@ -62,7 +62,7 @@ def layout(look: Look, *, height: int, x: str, y: str) -> dict[str, Any]:
     title = {"font": {"size": 12, "color": colors.muted}, "standoff": 6}
     return {
         "height": height,
-        "margin": {"l": 52, "r": 12, "t": 8, "b": 40},
+        "margin": {"l": 50, "r": 8, "t": 4, "b": 38},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "size": 12, "color": colors.ink},
@@ -124,7 +124,7 @@ def tradeoff(
     }
     frame = layout(look, height=height, x=across.label(look.unit), y=up.label(look.unit))
     frame["xaxis"]["range"] = _padded([*x, base_x, *(one for one, _ in rivals.values())], 0.07, 0.09)
-    frame["yaxis"]["range"] = _padded([*y, base_y, *(two for _, two in rivals.values())], 0.12, 0.14)
+    frame["yaxis"]["range"] = _padded([*y, base_y, *(two for _, two in rivals.values())], 0.12, 0.2)
     traces = [*_coloured(x, y, plan, look), _plans(x, y, plan, across, up, look)]
     traces.append(_mark([base_x], [base_y], colors.page, colors.ink, "k-means++", 10))
     if rivals:
@@ -306,7 +306,7 @@ def distances(
     edges = np.linspace(0, top, 161)
     frame = layout(look, height=height, x=f"distance to the nearest facility, {look.unit}", y="")
     frame["margin"]["l"] = 44
-    frame["yaxis"] |= {"range": [0, 108], "tickvals": [0, 50, 100], "ticksuffix": " %"}
+    frame["yaxis"] |= {"range": [0, 108], "tickvals": [0, 50, 100], "ticktext": ["0 %", "50 %", "100 %"]}
     frame["xaxis"]["range"] = [0, top / metres * 1.06]
     frame["hovermode"] = "x"
     traces: list[dict[str, Any]] = []

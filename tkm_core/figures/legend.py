@@ -6,7 +6,6 @@ import numpy as np
 
 from tkm_core.evaluation import Evaluation
 from tkm_core.figures.crowd import Colouring
-from tkm_core.figures.geometry import grid
 from tkm_core.figures.maps import Look, MapGround
 from tkm_core.figures.palette import to_hex
 from tkm_core.figures.units import format_length
@@ -44,8 +43,6 @@ def map_legend(scheme: Colouring, ground: MapGround, look: Look) -> str:
     if ground.cells is not None:
         size = format_length(ground.cells.metres, look.unit)
         notes.append(f"too many {look.people} for single points: cells of {size}")
-    if not look.streets:
-        notes.append(f"grid {grid(ground.view, look.unit)[0]:g} {look.unit}")
     parts += [f"<span>{escape(note)}</span>" for note in notes]
     return (
         f'<div class="er-legend" style="color:{colors.muted};display:flex;flex-wrap:wrap;gap:2px 18px;'

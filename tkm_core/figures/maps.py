@@ -275,7 +275,7 @@ def path_layers(plan: Plan, view: View, look: Look) -> list[pdk.Layer]:
     colors = look.palette.along_path(plan.t)
     dot = (view.east - view.west) / 690
     segments, casing = [], []
-    for line in _continuous(plan, dot):
+    for line in continuous_ways(plan, dot):
         for (_, start), (at, end) in zip(line[:-1], line[1:], strict=True):
             segments.append({"p": [start, end], "c": colors[at]})
         casing.append({"p": [point for _, point in line]})
@@ -293,7 +293,7 @@ def path_layers(plan: Plan, view: View, look: Look) -> list[pdk.Layer]:
     ]
 
 
-def _continuous(plan: Plan, dot: float) -> list[list[tuple[int, list[float]]]]:
+def continuous_ways(plan: Plan, dot: float) -> list[list[tuple[int, list[float]]]]:
     """Unbroken stretches of every facility's way as (number of t, position), steps below half a pixel merged."""
     jumps = np.diff(plan.path.arrangement) != 0
     starts = [0, *(np.flatnonzero(jumps) + 1).tolist(), len(plan.t)]
@@ -342,6 +342,7 @@ def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> l
         {"p": np.round([site + (home - site) * a, site + (home - site) * b], 6).tolist()}
         for a, b in zip(edges[:-1:2], edges[1::2], strict=True)
     ]
+    below = home[1] < site[1]
     text = f"farthest {singular(look.people)} {format_length(float(evaluation.distance[who]), look.unit)}"
     spot = np.round(home, 6).tolist()
     return [
@@ -373,9 +374,12 @@ def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> l
             get_size=12.5,
             get_color=ink,
             font_family=FONT,
-            get_alignment_baseline="'bottom'",
-            get_pixel_offset=[0, -8],
+            get_alignment_baseline="'top'" if below else "'bottom'",
+            get_pixel_offset=[0, 9 if below else -9],
             font_weight=600,
+            background=True,
+            get_background_color=[*rgb(look.palette.ground), 190],
+            background_padding=[3, 1],
         ),
     ]
 
