@@ -19,9 +19,8 @@ from tkm_core.residents.vocabulary import name_score
 Floats = npt.NDArray[np.float64]
 
 SAMPLES = 5
-PAIR = re.compile(
-    r"^\s*[\[(]?\s*(?P<first>[+-]?\d{1,3}(?:\.\d+)?)\s*(?:[,;/ ]\s*)\s*(?P<second>[+-]?\d{1,3}(?:\.\d+)?)\s*[\])]?\s*$"
-)
+DEGREES = r"[+-]?\d{1,3}(?:\.\d+)?"
+PAIR = re.compile(rf"^\s*[\[(]?\s*(?P<first>{DEGREES})\s*[,;/ ]\s*(?P<second>{DEGREES})\s*[\])]?\s*$")
 WKT_POINT = re.compile(
     r"(?i)^\s*(?:SRID=\d+;)?\s*POINT\s*Z?\s*\(\s*(?P<x>[+-]?[\d.eE+-]+)\s+(?P<y>[+-]?[\d.eE+-]+)"
 )
@@ -35,6 +34,7 @@ class Roles:
     x: str | None = None
     y: str | None = None
     lonlat: str | None = None
+    known_order: bool = True
     weight: str | None = None
     group: str | None = None
     id: str | None = None
@@ -90,7 +90,7 @@ def find_roles(table: Table, choices: Mapping[str, Choice], decimal: str | None 
             roles.give(role, resolve(choice, table.names, role), "Chosen.")
     if table.points is None:
         _find_coordinates(table, roles, samples)
-    _find_weight(table, roles, choices.get("weight"))
+    _find_weight(roles, choices.get("weight"))
     _find_labels(table, roles, choices)
     return roles
 
@@ -216,6 +216,7 @@ def _pair_by_values(table: Table, roles: Roles) -> None:
     fine = [name for name in table.names if name in roles.numbers and _decimals(roles.numbers[name]) > 0.8]
     for first, second in zip(table.names, table.names[1:], strict=False):
         if first in fine and second in fine and _fits_degrees(roles.numbers[first], roles.numbers[second]):
+            roles.known_order = False
             roles.give("x", first, "No name says so, but it and its neighbour hold numbers like degrees.")
             roles.give("y", second, "No name says so, but it and its neighbour hold numbers like degrees.")
             roles.warnings.append(
@@ -223,7 +224,8 @@ def _pair_by_values(table: Table, roles: Roles) -> None:
             )
             return
     listed = ", ".join(f"“{name}”" for name in table.names[:12])
-    msg = f"No column could be recognised as coordinates. The columns are {listed}. Say which is longitude (x=) and latitude (y=)."
+    msg = f"No column could be recognised as coordinates. The columns are {listed}. "
+    msg += "Say which is longitude (x=) and which latitude (y=)."
     raise ResidentsError(msg, needs="x", suggestions=[(name, name) for name in roles.numbers])
 
 
@@ -245,7 +247,7 @@ def is_count(numbers: Floats) -> tuple[bool, str]:
     return True, ""
 
 
-def _find_weight(table: Table, roles: Roles, choice: Choice) -> None:
+def _find_weight(roles: Roles, choice: Choice) -> None:
     strong: list[tuple[float, str]] = []
     for name, numbers in roles.numbers.items():
         if roles.columns[name].role in ("x", "y"):
@@ -309,7 +311,9 @@ def _find_labels(table: Table, roles: Roles, choices: Mapping[str, Choice]) -> N
             for name, column in roles.columns.items()
             if role in column.candidate_for and column.role is None
         ]
-        best = max(fitting, key=lambda name: name_score(name, meaning) - 0.6 * _is_row_number(name), default=None)
+        best = max(
+            fitting, key=lambda name: name_score(name, meaning) - 0.6 * _is_row_number(name), default=None
+        )
         if best is not None and name_score(best, meaning) >= 2:
             roles.give(role, best, why)
 

@@ -39,7 +39,7 @@ def chosen_crs(crs: object) -> CRS | None:
     try:
         return parse_crs(crs)
     except (CRSError, ValueError, TypeError) as error:
-        msg = f"“{str(crs)[:80]}” is no reference system. Give an EPSG code, for instance EPSG:4326 or EPSG:25832."
+        msg = f"“{str(crs)[:80]}” is no reference system. Give an EPSG code, such as EPSG:4326 or EPSG:25832."
         raise ResidentsError(msg, needs="crs") from error
 
 
@@ -78,6 +78,7 @@ def locate(
     names: Sequence[str],
     texts: Sequence[str],
     certain_order: bool,
+    known_order: bool = True,
 ) -> Position:
     """Turn coordinates as in the file into degrees.
 
@@ -93,6 +94,8 @@ def locate(
         Names and values of the file, to judge its language by.
     certain_order : bool
         Whether the caller named x and y, so that they are not to be swapped.
+    known_order : bool
+        Whether names tell x from y; otherwise the likelier of both orders is taken.
 
     Returns
     -------
@@ -125,7 +128,8 @@ def locate(
         return _from_grid(points, sample, crs, zero, texts, certain=chosen is not None)
     if not like_degrees:
         raise _ask(sample, texts, crs)
-    position = _from_degrees(points, sample, names, certain_order=certain_order or stated is not None)
+    certain_order = certain_order or stated is not None
+    position = _from_degrees(points, sample, names, certain_order=certain_order, known_order=known_order)
     if crs is not None and not crs.equals(WGS84, ignore_axis_order=True):
         transform(position.lonlat, crs, WGS84, out=position.lonlat)
         position.notes.append(f"Degrees in {crs_name(crs)} were brought to WGS84.")
@@ -145,7 +149,9 @@ def _share_in_degrees(sample: Floats) -> float:
     return float(np.mean((np.abs(sample[:, 0]) <= 180) & (np.abs(sample[:, 1]) <= 90)))
 
 
-def _from_degrees(points: Floats, sample: Floats, names: Sequence[str], *, certain_order: bool) -> Position:
+def _from_degrees(
+    points: Floats, sample: Floats, names: Sequence[str], *, certain_order: bool, known_order: bool = True
+) -> Position:
     position = Position(points)
     x, y = names[0] if names else "x", names[-1] if names else "y"
     if _in_radians(sample, names):
@@ -155,12 +161,19 @@ def _from_degrees(points: Floats, sample: Floats, names: Sequence[str], *, certa
     straight, swapped = _share_in_degrees(sample), _share_in_degrees(sample[:, ::-1])
     impossible = straight < 1 - CLEARLY and swapped >= CLEARLY
     unlikely = (
-        not certain_order and swapped >= CLEARLY and mapped(sample) < 1 and mapped(sample[:, ::-1]) > 10
+        not certain_order and swapped >= CLEARLY and mapped(sample) == 0 and mapped(sample[:, ::-1]) >= 5
     )
     if impossible or unlikely:
         points[:] = points[:, ::-1].copy()
-        reason = "latitudes beyond 90°" if impossible else "places on the open sea"
+        reason = "latitudes beyond 90°" if impossible else "a place at sea or hardly mapped"
         position.warnings.append(f"“{x}” and “{y}” were swapped: as they stand they would be {reason}.")
+    elif here <= 1 and there >= 10:
+        sentence = (
+            f"“{x}” and “{y}” lead to a place that is hardly mapped; swapped, to one that is well mapped."
+        )
+        position.warnings.append(
+            f"{sentence} Please check on the map, and give x= and y= if they are swapped."
+        )
     return position
 
 
@@ -172,7 +185,7 @@ def _in_radians(sample: Floats, names: Sequence[str]) -> bool:
         return False
     if any("rad" in name.casefold() for name in names):
         return True
-    return mapped(sample) < 1 and mapped(np.degrees(sample)) > 10
+    return mapped(sample) == 0 and mapped(np.degrees(sample)) >= 5
 
 
 def _from_grid(

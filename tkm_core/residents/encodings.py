@@ -94,7 +94,7 @@ def _without_mark(data: Buffer, head: bytes, name: str) -> tuple[Buffer, str, li
     for zeros, others, encoding in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
         if zeros > 0.4 * half and others < 0.05 * half:
             return _decode(data, encoding, "replace").encode(), encoding, []
-    msg = f"“{name}” is not text: it holds zero bytes, as programs' own formats do. Export it as CSV or GeoJSON."
+    msg = f"“{name}” is not text: it holds zero bytes, as only programs write. Export it as CSV or GeoJSON."
     raise ResidentsError(msg)
 
 
@@ -125,7 +125,7 @@ def _guess(data: Buffer, name: str) -> tuple[Buffer, str, list[str]]:
 
 
 def _score(lines: list[bytes], encoding: str) -> float:
-    """How much the foreign characters look like words of a language, on average; -1 if they cannot be decoded."""
+    """How much the foreign characters look like words of a language, on average."""
     total, count = 0.0, 0
     for line in lines:
         try:

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,13 +48,12 @@ def read_layer(source: Source, *, layer: str | None = None) -> Table:
 
 
 def _unreadable(source: Source) -> ResidentsError:
-    return ResidentsError(
-        f"“{source.name}” is not a readable {TITLE[source.kind]} file: damaged or incomplete. Export it again."
-    )
+    what = f"a readable {TITLE[source.kind]} file"
+    return ResidentsError(f"“{source.name}” is not {what}: damaged or incomplete. Export it again.")
 
 
 def check_json(source: Source) -> None:
-    """Refuse JSON that is nested absurdly deep, or that tells GDAL to run something, before a parser sees it."""
+    """Refuse JSON that is nested absurdly deep, or tells GDAL to run something, before a parser sees it."""
     depth = deepest = 0
     data = source.data
     for start in range(0, len(data), 1 << 20):
@@ -75,7 +75,7 @@ def _read(source: Source, path: Path, layer: str | None) -> Table:
     if layer is not None and layer not in layers and len(layers) > 1:
         msg = f"“{source.name}” has no layer “{layer}”. Its layers: {', '.join(layers)}."
         raise ResidentsError(msg, needs="layer", suggestions=[(name, name) for name in layers])
-    usable = [str(name) for name, kind in found if kind is None or not ("Line" in kind)]
+    usable = [str(name) for name, kind in found if kind is None or "Line" not in kind]
     mapped = [
         str(name) for name, kind in found if kind is not None and ("Point" in kind or "Polygon" in kind)
     ]
@@ -119,35 +119,44 @@ def read_crs(text: Any, table: Table) -> CRS | None:
 
 def point_reader(wkb: pa.ChunkedArray, notes: list[str]) -> Callable[[], Floats]:
     """Read geometries when asked, as points."""
-    return lambda: to_points(
-        shapely.from_wkb(np.asarray(wkb.to_pylist(), dtype=object), on_invalid="ignore"), notes
-    )
+
+    def read() -> Floats:
+        shapes = shapely.from_wkb(np.asarray(wkb.to_pylist(), dtype=object), on_invalid="ignore")
+        points, kinds = to_points(shapes)
+        notes.extend(describe_kinds(kinds))
+        return points
+
+    return read
 
 
-def to_points(shapes: npt.NDArray[np.object_], notes: list[str]) -> Floats:
-    """Points as they are, polygons by a point inside; NaN for nothing; lines are refused."""
+def to_points(shapes: npt.NDArray[np.object_]) -> tuple[Floats, Counter[str]]:
+    """Points as they are, polygons by a point inside, NaN for the rest; and how many there were of each."""
     kinds = shapely.get_type_id(shapes)
     if np.any(kinds == COLLECTION):  # KML wraps a point and its line in one
         shapes = np.array([_first_usable(shape) for shape in shapes], dtype=object)
         kinds = shapely.get_type_id(shapes)
-    lines = np.isin(kinds, LINES)
     out = np.full((len(shapes), 2), np.nan)
-    usable = np.isin(kinds, POINTS) | np.isin(kinds, POLYGONS)
-    if lines.any() and not usable.any():
-        msg = f"The layer holds {int(lines.sum()):,} lines. Residents are points, or areas with a population."
-        raise ResidentsError(msg)
-    if lines.any():
-        notes.append(f"{int(lines.sum()):,} features are lines, which are no places where people live.")
-    exact = kinds == 0
+    areas, lines, exact = np.isin(kinds, POLYGONS), np.isin(kinds, LINES), kinds == 0
     out[exact, 0], out[exact, 1] = shapely.get_x(shapes[exact]), shapely.get_y(shapes[exact])
-    inside = usable & ~exact
+    inside = areas | (np.isin(kinds, POINTS) & ~exact)
     if inside.any():
         single = shapely.point_on_surface(shapes[inside])
         out[inside, 0], out[inside, 1] = shapely.get_x(single), shapely.get_y(single)
-        areas = np.isin(kinds, POLYGONS)
-        if areas.any():
-            notes.append(f"{int(areas.sum()):,} areas stand for their people by one point inside each.")
-    return out
+    counts = {"areas": int(areas.sum()), "lines": int(lines.sum()), "points": int((inside | exact).sum())}
+    return out, Counter(counts)
+
+
+def describe_kinds(kinds: Counter[str]) -> list[str]:
+    """What kinds of features there were, in sentences; lines alone are refused."""
+    if kinds["lines"] and not kinds["points"]:
+        msg = f"The layer holds {kinds['lines']:,} lines. Residents are points, or areas with a population."
+        raise ResidentsError(msg)
+    notes = []
+    if kinds["lines"]:
+        notes.append(f"{kinds['lines']:,} features are lines, which are no places where people live.")
+    if kinds["areas"]:
+        notes.append(f"{kinds['areas']:,} areas stand for their people by one point inside each.")
+    return notes
 
 
 def _first_usable(shape: Any) -> Any:

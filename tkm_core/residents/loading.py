@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tkm_core.residents.columns import Roles, find_roles, is_count, resolve
+from tkm_core.residents.columns import Roles, find_roles, is_count
 from tkm_core.residents.coordinates import Position, chosen_crs, locate, split_pairs
 from tkm_core.residents.layers import SUFFIX, read_layer
 from tkm_core.residents.model import Residents, ResidentsError, crs_name
@@ -41,22 +41,23 @@ def load_residents(
     keep_suspect: bool = False,
     name: str | None = None,
 ) -> Residents:
-    """Read where people live from whatever file a planner has, and say what was understood.
+    r"""Read where people live from whatever file a planner has, and say what was understood.
 
     Everything is guessed unless given, and every guess is told in ``residents.report``.
 
     Parameters
     ----------
     file : path, bytes, file-like or list of these
-        CSV or other text (also gzipped), Excel, GeoJSON, GeoPackage, shapefile (zipped; loose with its parts beside
-        it or in the list), KML, Parquet or GeoParquet; also zipped. Points, or areas, which a point inside stands for.
+        CSV or other text, Excel, GeoJSON, GeoPackage, shapefile, KML, Parquet or GeoParquet; also gzipped or
+        zipped. The parts of a loose shapefile lie beside it or come in a list. Points, or areas, for each of
+        which a point inside stands.
     x, y : str or int, optional
-        Columns of longitude (or easting) and latitude (or northing), by name or position. A column with both may be
-        given as `x` alone.
+        Columns of longitude (or easting) and latitude (or northing), by name or position. A column with both
+        may be given as `x` alone.
     weight : str, int or False, optional
-        Column with the number of people. By default a column is taken only if its name means population in some
-        language *and* its values are counts; anything less sure is proposed in ``report.proposed_weights``, and
-        each row counts as one. False: take none.
+        Column with the number of people. By default a column is taken only if its name means population in
+        some language *and* its values are counts; anything less sure is proposed in
+        ``report.proposed_weights``, and each row counts as one. False: take none.
     group, id : str, int or False, optional
         Columns of a district or other group, and of an identifier, to be kept with each resident.
     crs : str, int or CRS, optional
@@ -81,7 +82,7 @@ def load_residents(
 
     Examples
     --------
-    >>> table = b"name;Breite;Laenge;Einwohner\\nMitte;52,52;13,40;1200\\nPankow;52,57;13,41;800\\n"
+    >>> table = b"name;Breite;Laenge;Einwohner\nMitte;52,52;13,40;1200\nPankow;52,57;13,41;800\n"
     >>> berlin = load_residents(table)
     >>> berlin.lonlat.tolist(), berlin.weights.tolist()
     ([[13.4, 52.52], [13.41, 52.57]], [1200.0, 800.0])
@@ -203,7 +204,8 @@ def _locate(
     elif table.points is not None:
         points, certain = table.points(), True
     stated = table.crs if table.points is not None else None
-    return locate(points, chosen=chosen, stated=stated, names=names, texts=texts, certain_order=certain)
+    order = {"certain_order": certain, "known_order": roles.known_order}
+    return locate(points, chosen=chosen, stated=stated, names=names, texts=texts, **order)
 
 
 def _longitude_first(name: str, points: Floats) -> bool:

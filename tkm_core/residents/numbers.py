@@ -47,13 +47,13 @@ def guess_decimal(samples: Iterable[str]) -> str | None:
 
 
 def read_number(text: str, decimal: str = ".") -> float:
-    """Read one number with whatever people put around it; NaN if there is none.
+    r"""Read one number with whatever people put around it; NaN if there is none.
 
     Examples
     --------
     >>> read_number("16人"), read_number("+32.46"), read_number("1.234,5", ","), read_number("12'500")
     (16.0, 32.46, 1234.5, 12500.0)
-    >>> read_number("48°51'24\\"N"), read_number("122.5 W"), read_number("none")
+    >>> read_number("48°51'24\"N"), read_number("122.5 W"), read_number("none")
     (48.85666666666667, -122.5, nan)
     """
     text = unicodedata.normalize("NFKC", text.translate(SIGNS)).translate(SIGNS).strip()

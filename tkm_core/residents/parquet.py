@@ -1,15 +1,17 @@
 """Tables in Parquet files, with or without geometry, read a piece at a time."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import shapely
 
-from tkm_core.residents.layers import geoparquet_meta, read_crs, to_points
+from tkm_core.residents.layers import describe_kinds, geoparquet_meta, read_crs, to_points
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.projection import WGS84
 from tkm_core.residents.source import Source
@@ -70,27 +72,30 @@ def _pieces(file: pq.ParquetFile, source: Source, names: Sequence[str]) -> Itera
 
 
 def _points(file: pq.ParquetFile, source: Source, name: str, notes: list[str]) -> Floats:
-    remarks: list[str] = []
-    parts = [_piece_points(piece.column(0), remarks) for piece in _pieces(file, source, [name])]
-    notes.extend(dict.fromkeys(remarks))
-    return np.concatenate(parts) if parts else np.empty((0, 2))
+    points = np.empty((file.metadata.num_rows, 2))
+    kinds: Counter[str] = Counter()
+    start = 0
+    for piece in _pieces(file, source, [name]):
+        points[start : start + len(piece)], found = _piece_points(piece.column(0))
+        kinds += found
+        start += len(piece)
+    notes.extend(describe_kinds(kinds))
+    return points[:start]
 
 
-def _piece_points(column: Any, notes: list[str]) -> Floats:
+def _piece_points(column: Any) -> tuple[Floats, Counter[str]]:
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     kind = column.type
     if pa.types.is_struct(kind) and {"x", "y"} <= {
         kind.field(place).name for place in range(kind.num_fields)
     }:
-        return np.column_stack(
-            [column.field(axis).to_numpy(zero_copy_only=False) for axis in ("x", "y")]
-        ).astype(np.float64)
+        parts = [pc.cast(pc.struct_field(column, axis), pa.float64()) for axis in ("x", "y")]
+        points = np.column_stack([part.to_numpy(zero_copy_only=False) for part in parts])
+        return points, Counter(points=len(points))
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         try:
-            return to_points(
-                shapely.from_wkb(column.to_numpy(zero_copy_only=False), on_invalid="ignore"), notes
-            )
+            return to_points(shapely.from_wkb(column.to_numpy(zero_copy_only=False), on_invalid="ignore"))
         except (shapely.errors.ShapelyError, TypeError) as error:
             msg = "The geometry column of the Parquet file cannot be understood."
             raise ResidentsError(msg) from error

@@ -18,6 +18,7 @@ WGS84 = CRS.from_epsg(4326)
 GEOD = Geod(ellps="WGS84")
 EARTH_RADIUS = 6_371_008.8  # metres, the mean radius of WGS84
 CITY_RADIUS = 200_000.0  # metres; beyond it a UTM zone is no longer a local map
+CONTINENT_RADIUS = 3_000_000.0  # metres; beyond it the data are not one area
 ZONE_REACH = 300_000.0  # metres from a zone's central meridian: scale error still under 0.1 %
 BLOCK = 250_000  # points transformed at a time: bounds the memory of the copies
 SURVEY = 50_000  # points looked at to find the extremes of an area
@@ -75,6 +76,9 @@ def unit_vectors(lonlat: Floats) -> Floats:
 def centre_of(lonlat: Floats) -> Floats:
     """The middle of the points' extent in degrees; right across the antimeridian and at the poles.
 
+    Where the extent is larger than a continent, the middle of the points themselves: an overseas district
+    shall not put the centre of the map into the sea.
+
     Examples
     --------
     >>> import numpy as np
@@ -93,7 +97,8 @@ def centre_of(lonlat: Floats) -> Floats:
         return np.array([lon0, lat0])
     lon = lon0 + (east.min() + east.max()) / 2
     lon = lon if -180 < lon <= 180 else (lon + 180) % 360 - 180
-    return np.array([180.0 if lon == -180 else lon, (sample[:, 1].min() + sample[:, 1].max()) / 2])
+    middle = np.array([180.0 if lon == -180 else lon, (sample[:, 1].min() + sample[:, 1].max()) / 2])
+    return middle if distance_from(middle, sample).max() < CONTINENT_RADIUS else np.array([lon0, lat0])
 
 
 def _survey(lonlat: Floats) -> Floats:

@@ -1,6 +1,7 @@
-"""Where bytes come from: paths, uploads, archives. Sizes are bounded, and nothing is unpacked outside a private folder."""
+"""Where bytes come from: paths, uploads, archives; bounded in size, unpacked only in a private folder."""
 
 import gzip
+import io
 import mmap
 import shutil
 import tempfile
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from tkm_core.residents.model import ResidentsError
 
@@ -42,19 +43,25 @@ READABLE = "CSV or other text, Excel, GeoJSON, GeoPackage, shapefile (zipped), K
 Buffer = bytes | mmap.mmap
 
 
+class Readable(Protocol):
+    """What bytes can be read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes, at most `size`."""
+
+
 @dataclass
 class Source:
-    """One readable thing: its name, its bytes, what kind it is, and the files that belong to it (shapefiles)."""
+    """One readable thing: its name, its bytes, its kind, and the files that belong to it (shapefiles)."""
 
     name: str
     data: Buffer
     kind: str = ""
     parts: dict[str, Buffer] = field(default_factory=dict)
-    folder: Path | None = None
+    folder: Path = Path()
 
     def write_to_folder(self, suffix: str) -> Path:
         """Put the bytes, under a harmless name, into the private folder, for readers that need a file."""
-        assert self.folder is not None  # noqa: S101 - set by open_source
         target = self.folder / f"residents{suffix}"
         with target.open("wb") as out:
             for start in range(0, len(self.data), STEP):
@@ -66,7 +73,7 @@ class Source:
 
 @contextmanager
 def open_source(file: Any, *, name: str | None = None, layer: str | None = None) -> Iterator[Source]:
-    """Open a path, bytes, an upload or a list of uploads that form a shapefile; unpack archives; tell the kind.
+    """Open a path, bytes, an upload or the parts of a shapefile; unpack archives; tell the kind.
 
     The private temporary folder goes away at the end, whatever happens.
     """
@@ -146,7 +153,7 @@ def _open_parts(files: Sequence[Any], name: str | None) -> Source:
         return opened[0]
     parts = {Path(source.name).suffix.lower(): source for source in opened}
     if ".shp" not in parts:
-        msg = "Several files belong together only as the parts of a shapefile (.shp, .dbf, .shx, .prj). Choose one."
+        msg = "Several files can only be the parts of a shapefile (.shp, .dbf, .shx, .prj). Choose one file."
         raise ResidentsError(msg)
     main = parts.pop(".shp")
     main.name = name or main.name
@@ -200,7 +207,7 @@ def _tell_markup(name: str, head: bytes) -> str:
 
 def _too_much(name: str, size: int, limit: int) -> None:
     if size > limit:
-        msg = f"“{name}” unpacks to more than {limit >> 20:,} MB, which no table of residents of that size does."
+        msg = f"“{name}” unpacks to more than {limit >> 20:,} MB: that is no table of residents."
         raise ResidentsError(msg)
 
 
@@ -208,7 +215,7 @@ def _limit(packed: int) -> int:
     return min(LARGEST_UNPACKED, max(ALWAYS_FINE, PACKING * packed))
 
 
-def _drain(stream: IO[bytes], name: str, limit: int, target: Path | None) -> None:
+def _drain(stream: Readable, name: str, limit: int, target: Path | None) -> None:
     """Unpack a stream into a file (or nowhere) and stop at the limit."""
     size = 0
     out = target.open("wb") if target else None
@@ -238,13 +245,10 @@ def _drain(stream: IO[bytes], name: str, limit: int, target: Path | None) -> Non
 
 
 def _gunzip(source: Source) -> None:
-    import io
-
-    target = source.folder / "unpacked.gz.out" if source.folder else None
+    target = source.folder / "unpacked.gz.out"
     limit = _limit(len(source.data))
     with gzip.GzipFile(fileobj=io.BytesIO(bytes(source.data))) as stream:
         _drain(stream, source.name, limit, target)
-    assert target is not None  # noqa: S101
     source.data, source.kind = _map(target), ""
     source.name = source.name[:-3] if source.name.lower().endswith(".gz") else source.name
 
@@ -262,8 +266,6 @@ def check_workbook(source: Source) -> None:
 
 @contextmanager
 def _archive(source: Source) -> Iterator[zipfile.ZipFile]:
-    import io
-
     try:
         archive = zipfile.ZipFile(io.BytesIO(bytes(source.data)))
     except (
@@ -300,7 +302,7 @@ def _unzip(source: Source, layer: str | None) -> None:
         names = {PurePosixPath(entry.filename.replace("\\", "/")): entry for entry in entries}
         for path in names:
             if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
-                msg = f"“{source.name}” holds a file that wants to be unpacked elsewhere ({path}). It is not opened."
+                msg = f"“{source.name}” holds a file that would be unpacked elsewhere ({path}): not opened."
                 raise ResidentsError(msg)
         if any(path.name == "[Content_Types].xml" for path in names):
             source.kind = "excel"
@@ -320,7 +322,6 @@ def _unzip(source: Source, layer: str | None) -> None:
                 path: path.suffix.lower() for path in siblings if path.suffix.lower() in SHAPEFILE_PARTS[1:]
             }
         for number, (path, part) in enumerate(wanted.items()):
-            assert source.folder is not None  # noqa: S101
             target = source.folder / f"unpacked-{number}.out"
             with _member(archive, names[path], source.name) as stream:
                 _drain(stream, source.name, limit, target)

@@ -75,7 +75,7 @@ def _read_sheet(workbook: CalamineWorkbook, name: str) -> Table | None:
     if not names:
         return None
     start = header + 1 if header is not None else first_data_row(texts, used)
-    body = [row for row in rows[start:]]
+    body = rows[start:]
     columns = [
         _column([row[place] if place < len(row) else "" for row in body]) for place in range(len(names))
     ]

@@ -31,7 +31,7 @@ NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ",
 
 @dataclass
 class Layout:
-    """How a text file is laid out: where the data begin, in bytes and in rows, and the names of its columns."""
+    """How a text file is laid out: where the data begin, in bytes and in rows, and the columns."""
 
     delimiter: str
     names: list[str]
@@ -84,7 +84,7 @@ def check_lines(data: Buffer, name: str) -> None:
         (place for mark in (b"\n", b"\r") if (place := data.find(mark, 0, LONGEST_LINE)) >= 0), default=-1
     )
     if end < 0 and len(data) > LONGEST_LINE:
-        msg = f"“{name}” has a line longer than {LONGEST_LINE >> 20} MB: that is not a table. Export it again as CSV."
+        msg = f"“{name}” has a line longer than {LONGEST_LINE >> 20} MB and is no table. Export it again as CSV."
         raise ResidentsError(msg)
 
 
@@ -111,11 +111,11 @@ def _rows(text: str, delimiter: str, limit: int = LOOK_ROWS) -> list[list[str]]:
 
 
 def guess_delimiter(look: str) -> str:
-    """The character that cuts most lines into the same number of fields.
+    r"""The character that cuts most lines into the same number of fields.
 
     Examples
     --------
-    >>> guess_delimiter("lon;lat\\n6,09;50,76\\n10,1;48,8\\n")
+    >>> guess_delimiter("lon;lat\n6,09;50,76\n10,1;48,8\n")
     ';'
     """
     lines = [line for line in look.splitlines()[:LOOK_ROWS] if line.strip()]
@@ -144,7 +144,7 @@ def guess_delimiter(look: str) -> str:
 
 
 def _retab(data: Buffer, delimiter: str) -> bytes:
-    """Write a table with a delimiter that Arrow cannot take (runs of spaces, other scripts) with tabs instead."""
+    """Write a table whose delimiter Arrow cannot take (runs of spaces, other scripts) with tabs instead."""
     text = bytes(data).decode("utf-8", "replace")
     if delimiter == " ":
         return "\n".join("\t".join(line.split()) for line in text.splitlines()).encode()
@@ -161,7 +161,7 @@ def find_header(look: str, delimiter: str) -> Layout:
     rows = _rows(look, delimiter)
     header, names, numeric = header_of(rows)
     if not names:
-        return Layout(delimiter, [], 0, 1, False, [])
+        return Layout(delimiter, [], 0, 1, header=False, numeric=[])
     skipped = header if header is not None else first_data_row(rows, len(names))
     lines = skipped + 1 if header is not None else skipped
     reader = csv.reader(io.StringIO(look, newline=""), delimiter=delimiter)
