@@ -160,10 +160,10 @@ def _from_degrees(
         position.notes.append(f"“{x}” and “{y}” are in radians; they were turned into degrees.")
     straight, swapped = _share_in_degrees(sample), _share_in_degrees(sample[:, ::-1])
     impossible = straight < 1 - CLEARLY and swapped >= CLEARLY
-    unlikely = (
-        not certain_order and swapped >= CLEARLY and mapped(sample) == 0 and mapped(sample[:, ::-1]) >= 5
-    )
-    if impossible or unlikely:
+    here, there = 0.0, 0.0
+    if not certain_order and swapped >= CLEARLY:
+        here, there = mapped(sample), mapped(sample[:, ::-1])
+    if impossible or (here == 0 and there >= 5) or (not known_order and there > 2 * here + 3):
         points[:] = points[:, ::-1].copy()
         reason = "latitudes beyond 90°" if impossible else "a place at sea or hardly mapped"
         position.warnings.append(f"“{x}” and “{y}” were swapped: as they stand they would be {reason}.")

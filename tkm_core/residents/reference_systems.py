@@ -51,7 +51,8 @@ UTM_WEIGHT = 25.0  # millions of people a zone, over a large area: likely only w
 HINTS = (
     (r"lv95|ch1903\+", 2056), (r"lv03|ch1903(?!\+)", 21781), (r"lambert.?93|l93\b|lamb93|rgf93", 2154),
     (r"rijksdriehoek|\brd_?[xy]\b|\b[xy]_?rd\b|amersfoort", 28992), (r"lambert.?72", 31370),
-    (r"osgb|british.?national|\bbng\b", 27700), (r"gauss|hochwert|rechtswert", 31467), (r"utm.?32|etrs89.?32|zone.?32", 25832),
+    (r"osgb|british.?national|\bbng\b", 27700),
+    (r"gauss|hochwert|rechtswert", 31467), (r"utm.?32|etrs89.?32|zone.?32", 25832),
     (r"utm.?33|zone.?33", 25833), (r"sweref", 3006), (r"tm35fin|etrs.?tm35", 3067), (r"krovak|jtsk", 5514),
     (r"\bnztm", 2193), (r"twd97", 3826), (r"svy21", 3414), (r"hk80|hk1980", 2326), (r"mercator", 3857),
     (r"\bitm\b", 2157), (r"puwg", 2180),

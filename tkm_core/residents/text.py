@@ -84,7 +84,7 @@ def check_lines(data: Buffer, name: str) -> None:
         (place for mark in (b"\n", b"\r") if (place := data.find(mark, 0, LONGEST_LINE)) >= 0), default=-1
     )
     if end < 0 and len(data) > LONGEST_LINE:
-        msg = f"“{name}” has a line longer than {LONGEST_LINE >> 20} MB and is no table. Export it again as CSV."
+        msg = f"“{name}” has a line of over {LONGEST_LINE >> 20} MB and is no table. Export it again as CSV."
         raise ResidentsError(msg)
 
 
