@@ -6,8 +6,21 @@
 0.5
 """
 
-from tkm_core.evaluation import Evaluation, evaluate, neighbourhood_radius
+from tkm_core.evaluation import Evaluation, evaluate
+from tkm_core.methods import METHODS, MethodTooLargeError, Solution, run_method
+from tkm_core.neighbourhood import neighbourhood_radius
 from tkm_core.path import TiltedPath, tilted_path
 from tkm_core.solver import TiltedKMeans
 
-__all__ = ["Evaluation", "TiltedKMeans", "TiltedPath", "evaluate", "neighbourhood_radius", "tilted_path"]
+__all__ = [
+    "METHODS",
+    "Evaluation",
+    "MethodTooLargeError",
+    "Solution",
+    "TiltedKMeans",
+    "TiltedPath",
+    "evaluate",
+    "neighbourhood_radius",
+    "run_method",
+    "tilted_path",
+]

@@ -168,45 +168,6 @@ def evaluate(
     )
 
 
-def neighbourhood_radius(X: ArrayLike, n_clusters: int, sample_weight: ArrayLike | None = None) -> Array:
-    """r_i: how far resident i must go to meet a k-th of the population (their own point included).
-
-    The radius of the smallest ball around each resident that holds at least W / k; without weights that is the distance
-    to the (n/k)-th nearest resident, counting oneself first.
-
-    Examples
-    --------
-    >>> neighbourhood_radius([[0.0], [1.0], [3.0], [7.0]], 2)
-    array([1., 1., 2., 4.])
-    """
-    from sklearn.neighbors import NearestNeighbors
-
-    points = check_points(X)
-    weights = check_weights(sample_weight, len(points))
-    if n_clusters < 1:
-        msg = f"n_clusters is {n_clusters}; it must be at least 1."
-        raise ValueError(msg)
-    target = float(weights.sum()) / n_clusters * (1 - 1e-12)
-    radius = np.empty(len(points))
-    if np.all(weights == weights[0]):
-        count = int(np.ceil(len(points) / n_clusters * (1 - 1e-12)))
-        index = NearestNeighbors(n_neighbors=count).fit(points)
-        for rows in _chunks(len(points), max(1, 4_000_000 // count)):
-            radius[rows] = index.kneighbors(points[rows])[0][:, -1]
-        return radius
-    for rows in _chunks(len(points), max(1, 4_000_000 // len(points))):
-        f = ((points[rows, None, :] - points[None, :, :]) ** 2).sum(axis=-1)
-        order = np.argsort(f, axis=1, kind="stable")
-        reached = np.cumsum(weights[order], axis=1) >= target
-        first = reached.argmax(axis=1)
-        radius[rows] = np.sqrt(np.take_along_axis(f, order, axis=1)[np.arange(len(first)), first])
-    return radius
-
-
-def _chunks(n: int, size: int) -> list[slice]:
-    return [slice(i, min(n, i + size)) for i in range(0, n, size)]
-
-
 def _quantile(ordered: Array, cumulative: Array, q: float) -> float:
     """The smallest distance within which a share q of the population lives (inverted distribution function)."""
     at = np.searchsorted(cumulative, q * cumulative[-1] * (1 - 1e-12))

@@ -5,7 +5,7 @@ import pytest
 
 from tests.methods.truth import distances, farthest_in_radii, radii, residents
 from tkm_core.methods import run_method
-from tkm_core.methods.neighbourhood import ball_filter
+from tkm_core.methods.cover import ball_filter
 
 CASES = [(seed, k, lattice) for seed in range(6) for k in (1, 2, 4, 7) for lattice in (False, True)]
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from tkm_core.evaluation import neighbourhood_radius
-from tkm_core.methods.method import Method, Placement, Progress, Rows, Task, fewer_note
-from tkm_core.methods.neighbourhood import Cover, ball_filter
+from tkm_core.methods.cover import Cover, ball_filter
+from tkm_core.methods.method import Method, Placement, Progress, Rows, Task, fewer_note, part
 from tkm_core.methods.service_lp import FairService, fair_service, lp_cost
+from tkm_core.neighbourhood import neighbourhood_radius
 from tkm_core.objective import Array
 
 Mask = NDArray[np.bool_]
@@ -26,9 +26,11 @@ def place(task: Task) -> Placement:
     The program's value bounds from below what any plan costs that serves everyone within their radius from
     residents' places: ``details["lower_bound"]``, a mean squared distance as ``Evaluation.sse``.
     """
-    task.report(0.0, "FR: measuring neighbourhoods")
-    radius = neighbourhood_radius(task.points, task.n_clusters, task.weights)
-    chosen, service = fair_round(task.points, task.weights, task.n_clusters, radius, task.report)
+    radius = neighbourhood_radius(
+        task.points, task.n_clusters, task.weights, progress=part(task.report, 0.0, 0.1)
+    )
+    report = part(task.report, 0.1, 1.0)
+    chosen, service = fair_round(task.points, task.weights, task.n_clusters, radius, report)
     return Placement(
         centers=task.points[chosen],
         rows=chosen,

@@ -1,8 +1,8 @@
 """JKL: no resident farther than twice their neighbourhood radius."""
 
-from tkm_core.evaluation import neighbourhood_radius
-from tkm_core.methods.method import Method, Placement, Task, fewer_note
-from tkm_core.methods.neighbourhood import ball_filter
+from tkm_core.methods.cover import ball_filter
+from tkm_core.methods.method import Method, Placement, Task, fewer_note, part
+from tkm_core.neighbourhood import neighbourhood_radius
 
 DILATION_TOLERANCE = 1e-6
 
@@ -13,12 +13,13 @@ def place(task: Task) -> Placement:
     At 2 it never needs more: the balls of the chosen points are disjoint and each holds a k-th of the
     population.
     """
-    task.report(0.0, "JKL: measuring neighbourhoods")
-    radius = neighbourhood_radius(task.points, task.n_clusters, task.weights)
+    radius = neighbourhood_radius(
+        task.points, task.n_clusters, task.weights, progress=part(task.report, 0.0, 0.9)
+    )
     low, high = 1.0, 2.0
     best = ball_filter(task.points, radius, high).chosen
     while high - low > DILATION_TOLERANCE:
-        task.report(0.7 + 0.3 * (2.0 - high), f"JKL: trying distances of {high:.3f} neighbourhood radii")
+        task.report(0.9 + 0.1 * (2.0 - high), f"JKL: trying distances of {high:.3f} neighbourhood radii")
         middle = (low + high) / 2
         chosen = ball_filter(task.points, radius, middle, at_most=task.n_clusters).chosen
         if len(chosen) <= task.n_clusters:

@@ -134,6 +134,15 @@ class Solution:
     details: Mapping[str, Any]
 
 
+def part(report: Progress, start: float, stop: float) -> Progress:
+    """A reporter for a stage of the work: its 0 to 1 is the whole's ``start`` to ``stop``.
+
+    >>> part(lambda fraction, text: print(fraction, text), 0.5, 1.0)(0.5, "half of the second half")
+    0.75 half of the second half
+    """
+    return lambda fraction, text: report(start + (stop - start) * fraction, text)
+
+
 def fewer_note(title: str, opened: int, allowed: int) -> tuple[str, ...]:
     """The sentence for a plan with fewer facilities than allowed, if it has fewer.
 

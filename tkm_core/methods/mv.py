@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from tkm_core.evaluation import neighbourhood_radius
-from tkm_core.methods.method import Method, Placement, Rows, Task, fewer_note
-from tkm_core.methods.neighbourhood import ball_filter
+from tkm_core.methods.cover import ball_filter
+from tkm_core.methods.method import Method, Placement, Rows, Task, fewer_note, part
+from tkm_core.neighbourhood import neighbourhood_radius
 from tkm_core.objective import Array
 
 BLOCK_ENTRIES = 2_000_000
@@ -20,14 +20,13 @@ def place(task: Task, *, dilation: float = 3.0, ball: float = 2.0, min_gain: flo
     ``ball`` of its own (no larger) radius: nobody ends farther than ``dilation + ball`` radii.
     """
     points, k = task.points, min(task.n_clusters, len(task.points))
-    task.report(0.0, "MV: measuring neighbourhoods")
-    radius = neighbourhood_radius(points, task.n_clusters, task.weights)
+    radius = neighbourhood_radius(points, task.n_clusters, task.weights, progress=part(task.report, 0.0, 0.2))
     critical = ball_filter(points, radius, dilation).chosen
     inside = cdist(points[critical], points) <= ball * radius[critical, None]
     centers = _farthest_first(points, critical, k)
     swaps = 0
     while True:
-        done = 1.0 - 0.9**swaps
+        done = 1.0 - 0.8 * 0.9**swaps
         cost, swap_costs = _swap_costs(task, centers, done, f"MV: {swaps} swaps made")
         swap_costs[_forbidden(inside, centers)] = np.inf
         swap_costs[:, centers] = np.inf

@@ -63,7 +63,7 @@ def fair_service(points: Array, weights: Array, k: int, radius: Array, report: P
     2.0
     """
     n = len(points)
-    near = _neighbours(points, radius)
+    near = _neighbours(points, radius, report)
     # HiGHS has absolute tolerances: let the average cost and the average weight be about 1
     y = k * weights / weights.sum()
     shares, last = _serve(near, np.minimum(y, 1.0))
@@ -93,7 +93,7 @@ def fair_service(points: Array, weights: Array, k: int, radius: Array, report: P
     return FairService(y, shares, min(value, best) * unit * float(weights.sum()) / n, rounds)
 
 
-def _neighbours(points: Array, radius: Array) -> _Neighbours:
+def _neighbours(points: Array, radius: Array, report: Progress) -> _Neighbours:
     n = len(points)
     blocks = [slice(i, i + max(1, BLOCK_ENTRIES // n)) for i in range(0, n, max(1, BLOCK_ENTRIES // n))]
     # a radius is the distance of some point: keep that point when the last digit differs
@@ -105,6 +105,7 @@ def _neighbours(points: Array, radius: Array) -> _Neighbours:
     index = np.empty((n, width), dtype=np.int32)
     squared = np.empty((n, width))
     for block in blocks:
+        report(0.0, "Sorting neighbours")
         distances = cdist(points[block], points, "sqeuclidean")
         index[block] = np.argsort(distances, axis=1, kind="stable")[:, :width]
         squared[block] = np.take_along_axis(distances, index[block], axis=1)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from tkm_core.evaluation import neighbourhood_radius
+from tkm_core.methods.cover import ball_filter
 from tkm_core.methods.fr import fair_round
-from tkm_core.methods.method import Method, Placement, Task, fewer_note
-from tkm_core.methods.neighbourhood import ball_filter
+from tkm_core.methods.method import Method, Placement, Task, fewer_note, part
 from tkm_core.methods.service_lp import lp_cost
+from tkm_core.neighbourhood import neighbourhood_radius
 
 DELTA = 0.3
 
@@ -20,13 +20,14 @@ def place(task: Task, *, delta: float = DELTA) -> Placement:
     if not delta >= 0:
         msg = f"delta is {delta}; it must be 0 (no thinning, the same as FR) or more, 0.3 in the paper."
         raise ValueError(msg)
-    task.report(0.0, "SFR: measuring neighbourhoods")
-    radius = neighbourhood_radius(task.points, task.n_clusters, task.weights)
+    radius = neighbourhood_radius(
+        task.points, task.n_clusters, task.weights, progress=part(task.report, 0.0, 0.3)
+    )
     cover = ball_filter(task.points, radius, delta)
     points = task.points[cover.chosen]
     weights = np.bincount(cover.owner, task.weights, minlength=len(points)).astype(np.float64)
     widened = np.maximum(radius[cover.chosen], neighbourhood_radius(points, task.n_clusters, weights))
-    chosen, service = fair_round(points, weights, task.n_clusters, widened, task.report)
+    chosen, service = fair_round(points, weights, task.n_clusters, widened, part(task.report, 0.3, 1.0))
     rows = cover.chosen[chosen]
     return Placement(
         centers=task.points[rows],
