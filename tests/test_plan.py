@@ -198,9 +198,9 @@ def test_budget_that_cannot_be_met_gives_the_lowest_average(plan):
 
 def test_of_equally_fair_plans_the_cheaper_wins():
     town = Residents.from_lonlat([[1.40, 43.60], [1.41, 43.60], [1.42, 43.60], [1.50, 43.60]])
-    a, b, c, d = town.scaled
+    a, _, c, d = town.scaled
     # the same longest trip (from b to a), once with d served at its door and once a little beside it
-    sites = [[a, c, d + [0.01, 0]], [a, c, d]]
+    sites = [[a, c, d + np.array([0.01, 0])], [a, c, d]]
     plan = with_path(town, sites, sites[0])
     assert plan.curve.largest_distance[0] == pytest.approx(plan.curve.largest_distance[1])
     assert plan.within_budget(100) == 1

@@ -57,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except (ValueError, OSError) as problem:
-        _complain(str(problem))
+        needs = getattr(problem, "needs", None)
+        _complain(f"{problem} Say so with --{needs}." if needs in READING else str(problem))
         return BAD_INPUT
     except MemoryError:
         _complain("The data do not fit into memory. Take a part of them, or cells with their population.")
@@ -241,7 +242,9 @@ def _residents(arguments: argparse.Namespace) -> "tuple[Residents, str]":
     if not Path(arguments.file).exists():
         msg = f"There is no file {arguments.file!r}, and no sample of that name ({', '.join(SAMPLES)})."
         raise ValueError(msg)
-    given = {name: getattr(arguments, name) for name in READING if getattr(arguments, name) is not None}
+    given: dict[str, Any] = {
+        name: getattr(arguments, name) or False for name in READING if getattr(arguments, name) is not None
+    }
     return load_residents(arguments.file, keep_suspect=arguments.keep_suspect, **given), "residents"
 
 

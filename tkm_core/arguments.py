@@ -8,7 +8,7 @@ from typing import NoReturn
 from tkm_core.version import VERSION
 
 BAD_INPUT = 2  # exit status
-READING = ("x", "y", "weight", "group", "id", "crs", "encoding", "delimiter", "sheet", "layer")
+READING = ("x", "y", "weight", "group", "id", "crs", "encoding", "delimiter", "decimal", "sheet", "layer")
 Command = Callable[[argparse.Namespace], int]
 
 
@@ -65,7 +65,9 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         "--seed", type=_seed, default=0, help="the same seed gives the same result (default 0)"
     )
     parser.add_argument("--unit", choices=("km", "mi"), default="km", help="unit of distances")
-    reading = parser.add_argument_group("reading", "what the file's columns are; guessed where not said")
+    reading = parser.add_argument_group(
+        "reading", "guessed where not said; an empty --weight, --group or --id means none"
+    )
     for name in READING:
         reading.add_argument(f"--{name}", metavar="NAME")
     reading.add_argument("--keep-suspect", action="store_true", help="keep points that look wrong")

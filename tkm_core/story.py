@@ -208,25 +208,25 @@ def tell(
     losing, gaining = change <= -step, change >= step
     teller = _Teller(people, unit, decimals, float(weights.sum()))
     losers, gainers = float(weights[losing].sum()), float(weights[gaining].sum())
-    by_key = {row.key: row for row in rows}
-    if not losers and not gainers and all(row.tone == "same" for row in rows):
-        headline: list[Part] = [
-            Part("Nothing changes", "same"),
-            Part(f": {teller.every_trip()} with k-means++."),
+    still = not losers and not gainers and all(row.tone == "same" for row in rows[:2])
+    if still:
+        certain = (
+            "Nothing changes" if all(row.tone == "same" for row in rows) else "Nothing changes noticeably"
+        )
+        headline = [Part(certain, "same"), Part(f": {teller.every_trip()} with k-means++.")]
+    else:
+        headline = [
+            *teller.farthest(rows[0]),
+            Part("; "),
+            *teller.average(rows[1]),
+            *teller.who_pays(losers, gainers),
+            Part("."),
         ]
-        return Story(tuple(headline), (), context, rows, more, losers, gainers)
-    headline = [
-        *teller.farthest(by_key["largest_distance"]),
-        Part("; "),
-        *teller.average(by_key["mean_distance"]),
-        *teller.who_pays(losers, gainers),
-        Part("."),
-    ]
     sentences = [
         teller.how_much("lose", -change[losing], weights[losing]),
         teller.how_much("gain", change[gaining], weights[gaining]),
         teller.also_worse(rows[2:], limit),
-        teller.verdict(rows),
+        [] if still else teller.verdict(rows),
     ]
     told = [sentence for sentence in sentences if sentence]
     detail = [part for sentence in told for part in (Part(" "), *sentence)][1:]

@@ -4,7 +4,6 @@ import csv
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -24,9 +23,7 @@ FORMATS: Mapping[str, str] = MappingProxyType(
 """File formats by suffix, with their media types."""
 
 # What a spreadsheet takes for the start of a formula, also in full width and behind blanks.
-FORMULA = re.compile(r"^[\s\x00]*[=+\-@＝＋－＠|%]|^[\t\r\n]")
-# Characters that XML forbids and that end or garble strings in C: control characters and lone surrogates.
-UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+FORMULA = re.compile(r"^\s*[=+\-@＝＋－＠|%]|^[\t\r\n]")
 
 
 def write(frames: gpd.GeoDataFrame | Mapping[str, gpd.GeoDataFrame], path: str | Path) -> Path:
@@ -130,18 +127,18 @@ def _geojson(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
     elif frame.crs.to_epsg() is None:
         msg = f"GeoJSON cannot name the reference system {frame.crs.name!r}: use .gpkg or .parquet, or WGS84."
         raise ValueError(msg)
-    _printable(frame).to_file(file, driver="GeoJSON", engine="pyogrio", layer=name, **options)
+    frame.to_file(file, driver="GeoJSON", engine="pyogrio", layer=name, **options)
 
 
 def _gpkg(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
-    _printable(frame).to_file(file, driver="GPKG", engine="pyogrio", layer=name)
+    frame.to_file(file, driver="GPKG", engine="pyogrio", layer=name)
 
 
 def _kml(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
     if frame.crs.to_epsg() != 4326:
         msg = "KML holds WGS84 degrees only: choose WGS84, or another format."
         raise ValueError(msg)
-    named = _printable(frame)
+    named = frame.copy()
     if "resident" in named:
         title = named["resident"].astype(str)
     else:
@@ -152,7 +149,7 @@ def _kml(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
 
 
 def _csv(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:  # noqa: ARG001 - all writers take a layer's name
-    plain = pd.DataFrame(_printable(frame).drop(columns=frame.geometry.name))
+    plain = pd.DataFrame(frame.drop(columns=frame.geometry.name))
     if not (frame.geometry.geom_type == "Point").all():
         plain["wkt"] = frame.geometry.to_wkt(rounding_precision=9)
     for column in plain.columns[[_is_text(plain[column]) for column in plain.columns]]:
@@ -162,32 +159,13 @@ def _csv(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:  # noqa: ARG00
 
 
 def _parquet(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:  # noqa: ARG001
-    _printable(frame).to_parquet(file, index=False, compression="zstd")
+    frame.to_parquet(file, index=False, compression="zstd")
 
 
 def _is_text(column: pd.Series) -> bool:
     return not pd.api.types.is_numeric_dtype(column)
 
 
-def _harmless(cell: Any) -> Any:
-    """A quote before what a spreadsheet would run as a formula."""
-    if not isinstance(cell, str):
-        return cell
+def _harmless(cell: str) -> str:
+    """Put a quote before what a spreadsheet would run as a formula."""
     return f"'{cell}" if FORMULA.match(cell) else cell
-
-
-def _printable(frame: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
-    """A copy whose texts every format can hold; labels of mixed types become text."""
-    copy = frame.copy()
-    for column in copy.columns.drop(copy.geometry.name):
-        if _is_text(copy[column]):
-            copy[column] = [
-                None if _empty(cell) else UNPRINTABLE.sub("\ufffd", str(cell)) for cell in copy[column]
-            ]
-    return copy
-
-
-def _empty(cell: Any) -> bool:
-    with suppress(TypeError, ValueError):
-        return bool(pd.isna(cell))
-    return False

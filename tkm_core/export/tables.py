@@ -1,10 +1,13 @@
 """A plan as tables with geometry: its facilities, who goes where, and the service areas."""
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import geopandas as gpd
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import shapely
 from pyproj import CRS
 from pyproj.exceptions import CRSError
@@ -15,6 +18,8 @@ Floats = npt.NDArray[np.float64]
 
 WGS84 = CRS.from_epsg(4326)
 TABLES = ("facilities", "allocations", "areas")
+# Characters that XML forbids and that end or garble strings in C: control characters and lone surrogates.
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 def table(plan: Plan, i: int, what: str = "facilities", *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
@@ -82,10 +87,10 @@ def allocations(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoD
     home = plan.residents
     found, before = plan.evaluation(i), plan.baseline_evaluation()
     distance, kmeans = found.distance.round(3), before.distance.round(3)
-    names: Any = np.arange(1, len(home) + 1) if home.ids is None else home.ids
-    columns: dict[str, Any] = {"resident": names}
+    numbers = np.arange(1, len(home) + 1, dtype=np.int32)
+    columns: dict[str, Any] = {"resident": numbers if home.ids is None else _text(home.ids)}
     if home.groups is not None:
-        columns["group"] = home.groups
+        columns["group"] = _text(home.groups)
     columns |= {
         "people": _people(home.weights),
         "facility": (found.labels + 1).astype(np.int32),
@@ -126,6 +131,11 @@ def _placed(columns: dict[str, Any], lonlat: Floats, plan: Plan, crs: str | CRS 
         columns |= {"x": points.x.to_numpy().round(digits), "y": points.y.to_numpy().round(digits)}
         points = gpd.GeoSeries.from_xy(columns["x"], columns["y"], crs=system)
     return gpd.GeoDataFrame(columns, geometry=points)
+
+
+def _text(labels: Iterable[Any]) -> list[str | None]:
+    """Labels from other people's files as text that every format can hold."""
+    return [None if pd.isna(label) else UNPRINTABLE.sub("\ufffd", str(label)) for label in labels]
 
 
 def _people(weights: Floats) -> npt.NDArray[Any]:

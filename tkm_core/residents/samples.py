@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -195,10 +195,14 @@ def load_sample(key: str, *, n: int | None = None, seed: int = 0) -> Residents:
         load_residents,
     )  # here, because that package imports this module's neighbours
 
-    residents = load_residents(
-        _bundled(sample.file), x="lon", y="lat", weight=sample.weight or None, id=sample.id_column or None
+    return load_residents(
+        _bundled(sample.file),
+        x="lon",
+        y="lat",
+        weight=sample.weight or False,
+        id=sample.id_column or False,
+        name=sample.title,
     )
-    return replace(residents, name=sample.title)
 
 
 def _bundled(file: str) -> Path:
