@@ -35,11 +35,12 @@ def main() -> None:
     )
     st.html(style.CSS)
     st.logo(ASSETS / f"logo-{session.theme()}.svg", size="large")
-    pages = [
-        st.Page(partial(_framed, render), title=title, url_path=url, default=number == 0)
+    pages = {
+        url: st.Page(partial(_framed, render), title=title, url_path=url, default=number == 0)
         for number, (url, title, render) in enumerate(PAGES)
-    ]
-    chosen = st.navigation(pages, position="top")
+    }
+    st.session_state["pages"] = pages
+    chosen = st.navigation(list(pages.values()), position="top")
     for problem in address.read():
         session.notice(f"This link is not quite right: {problem}. The usual setting is used instead.")
     chosen.run()

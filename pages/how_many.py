@@ -44,7 +44,17 @@ def _counts(place: session.City, numbers: range, t: float) -> list[Count]:
     key = ("counts", place.key, place.residents.fingerprint, numbers[-1], t, standard)
 
     def work(progress: Callable[[float, str], None]) -> object:
-        return compare_counts(sampled(place.residents), numbers, t, standard=standard, progress=progress)
+        home = sampled(place.residents)
+        if home is not place.residents:
+            return compare_counts(home, numbers, t, standard=standard, progress=progress)
+        return compare_counts(
+            home,
+            numbers,
+            t,
+            standard=standard,
+            plan_for=lambda k, told: session.quiet_plan(place, k, told),
+            progress=progress,
+        )
 
     label = f"Trying 1 to {numbers[-1]} facilities"
     found = session.long_work(session.shelves().results, key, label, work)

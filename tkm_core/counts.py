@@ -13,7 +13,7 @@ from tkm_core.story import METRES, singular
 
 Progress = Callable[[float, str], None]
 SAMPLE = 20_000  # residents that stand for more
-ENDINGS = {1: 'st', 2: 'nd', 3: 'rd'}
+ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ def compare_counts(
     *,
     standard: float | None = None,
     random_state: int = 0,
+    plan_for: Callable[[int, Progress], Plan] | None = None,
     progress: Progress | None = None,
 ) -> list[Count]:
     """Solve for every k, and measure.
@@ -85,6 +86,8 @@ def compare_counts(
     standard : float, optional
         Service standard in metres.
     random_state : int
+    plan_for : callable, optional
+        Gives the plan for k where it is made or kept elsewhere; by default it is made here.
     progress : callable, optional
         As in `make_plan`.
 
@@ -106,7 +109,10 @@ def compare_counts(
             if progress is not None:
                 progress((number + done) / len(counts), f"k = {k}: {text}")
 
-        plan = make_plan(residents, k, t=sorted({0.0, t}), random_state=random_state, progress=told)
+        if plan_for is None:
+            plan = make_plan(residents, k, random_state=random_state, progress=told)
+        else:
+            plan = plan_for(k, told)
         found.append(measure(plan, t, standard))
     return found
 

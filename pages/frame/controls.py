@@ -21,14 +21,13 @@ COLOUR_WORDS = {
     "distance": "Distance to it",
     "change": "Gain or loss against k-means++",
 }
-SIZES = ("generated-100k", "generated-1m")
 
 
 def problem() -> session.City:
     """Which residents, and how many facilities for them."""
     with st.sidebar:
         place = session.city()
-        options = [*SAMPLES, *SIZES]
+        options = list(SAMPLES)
         current = address.get("dataset")
         if current not in options:
             options.append(current)

@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.frame import address
 from pages.frame.shelf import Shelf
+from tkm_core.export import Restored
 from tkm_core.figures import Look, MapGround
 from tkm_core.plan import Plan, make_plan
 from tkm_core.residents import Residents, ResidentsError
@@ -196,19 +197,50 @@ def _stop(name: str) -> None:
 
 def plan_of(place: City, k: int) -> Plan:
     """The plan for k facilities: computed once for these residents, whatever t is."""
-    home = place.residents
-    key = (place.key, home.fingerprint, k, SEED)
+    facilities = "1 facility" if k == 1 else f"{k} facilities"
+    label = f"Placing {facilities} for {place.title}"
+    weight = max(len(place.residents), 20_000)
+    return long_work(shelves().plans, _plan_key(place, k), label, _planner(place, k), weight=weight)
 
+
+def quiet_plan(place: City, k: int, progress: Callable[[float, str], None]) -> Plan:
+    """The same plan as part of other long work, which tells how far it is."""
+    return shelves().plans.once(
+        _plan_key(place, k),
+        lambda: _planner(place, k)(progress),
+        lambda: progress(0.0, "waiting for the same work"),
+        max(len(place.residents), 20_000),
+    )
+
+
+def _plan_key(place: City, k: int) -> Hashable:
+    return place.key, place.residents.fingerprint, k, SEED
+
+
+def _planner(place: City, k: int) -> Callable[[Callable[[float, str], None]], Plan]:
     def work(progress: Callable[[float, str], None]) -> Plan:
         plan = make_plan(
-            home, k, random_state=SEED, progress=lambda done, text: progress(0.85 * done, text)
+            place.residents, k, random_state=SEED, progress=lambda done, text: progress(0.85 * done, text)
         )
         plan.trade_off(progress=lambda done, text: progress(0.85 + 0.15 * done, text))
         return plan
 
-    facilities = "1 facility" if k == 1 else f"{k} facilities"
-    label = f"Placing {facilities} for {place.title}"
-    return long_work(shelves().plans, key, label, work, weight=max(len(home), 20_000))
+    return work
+
+
+def keep_plan(place: City, plan: Plan) -> None:
+    """Keep a plan that came from a file, in place of computing it."""
+    shelves().plans.put(_plan_key(place, plan.k), plan, max(len(place.residents), 20_000))
+
+
+def restored(place: City, work: Callable[[Callable[[float, str], None]], Restored]) -> Restored:
+    """A plan brought back from a file, with a progress bar where it has to be made anew."""
+    return long_work(Shelf(1), "restored", f"Opening the plan for {place.title}", work)
+
+
+def page(name: str) -> st.Page:
+    """A page of the app by its name, to go to."""
+    return st.session_state["pages"][name]
 
 
 def ground_of(place: City, *, width: int, height: int) -> MapGround:

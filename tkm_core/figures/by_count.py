@@ -75,6 +75,7 @@ def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int, height: 
                 "marker": {
                     "size": [11 if number == k else 6 for number in numbers],
                     "color": color if side == "tilted" else colors.page,
+                    "opacity": 1,
                     "line": {"width": 1.8, "color": color},
                 },
                 "hovertemplate": f"{words}, %{{x}} facilities: %{{y:.3g}}<extra></extra>",

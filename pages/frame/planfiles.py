@@ -1,0 +1,43 @@
+"""Open a saved plan again."""
+
+import streamlit as st
+
+from pages.frame import address, session
+from tkm_core.export import PlanFile, PlanFileError, read_plan_file, restore_plan
+from tkm_core.residents.samples import SAMPLES, find_sample
+
+
+def reopen() -> None:
+    """Ask for a plan file; show its plan if its data are here, or make it anew for the data in use."""
+    given = st.file_uploader("Or open a saved plan file", type=["json"], key="plan_file")
+    if given is None:
+        return
+    try:
+        saved = read_plan_file(given.getvalue())
+        place = _city_of(saved)
+        restored = session.restored(place, lambda progress: restore_plan(saved, place.residents, progress=progress))
+    except PlanFileError as problem:
+        st.error(str(problem), icon=":material/error:")
+        return
+    st.info(restored.message, icon=":material/info:")
+    if st.button("Show this plan", type="primary", key="show_plan_file"):
+        session.keep_plan(place, restored.plan)
+        if find_sample(place.key) is not None:
+            address.put("dataset", place.key)
+        address.put("k", restored.plan.k)
+        address.put("t", address.nearest_on_dial(saved.t))
+        st.switch_page(session.page("plan"))
+
+
+def _city_of(saved: PlanFile) -> session.City:
+    """The city a plan was made for if it is here, else the one in use."""
+    here = session.city()
+    if here.residents.fingerprint == saved.fingerprint:
+        return here
+    for key, sample in SAMPLES.items():
+        if sample.size not in (0, saved.points):
+            continue
+        place = session.sample_city(key)
+        if place.residents.fingerprint == saved.fingerprint:
+            return place
+    return here
