@@ -81,7 +81,7 @@ def find_roles(table: Table, choices: Mapping[str, Choice], decimal: str | None 
     guesses = [guess_decimal(samples[name]) for name in texts]
     roles.decimal = decimal or ("," if "," in guesses else ".")
     for name in table.names:
-        numbers = to_numbers(table.head[name].slice(0, 20_000), roles.decimal)
+        numbers = to_numbers(table.head[name], roles.decimal)
         present = len(table.head) - table.head[name].null_count
         if np.isfinite(numbers).sum() > 0.5 * present > 0:
             roles.numbers[name] = numbers

@@ -106,10 +106,10 @@ def locate(
     ResidentsError
         If the numbers cannot be degrees and nothing says what they are; with suggestions.
     """
-    usable = np.isfinite(points).all(axis=1)
-    zero = usable & (points == 0).all(axis=1)
-    sample = points[usable & ~zero]
-    sample = sample[:: max(1, len(sample) // 20_000)]
+    x, y = points[:, 0], points[:, 1]
+    zero = (x == 0) & (y == 0)
+    usable = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & ~zero)
+    sample = points[usable[:: max(1, len(usable) // 20_000)]]
     if len(sample) == 0:
         return Position(points, chosen or stated, zero=zero)
     code = code_in(names)
@@ -210,7 +210,7 @@ def _from_grid(
             raise ResidentsError(msg, needs="crs", suggestions=found)
         position.warnings.append(f"{sentence}: please check the EPSG code.")
     transform(points, crs, WGS84, out=points)
-    points[~np.isfinite(points).all(axis=1)] = np.nan
+    points[~np.isfinite(points[:, 0] + points[:, 1])] = np.nan
     position.notes.append(f"Coordinates in {crs_name(crs)} were carried to degrees.")
     return position
 

@@ -24,7 +24,7 @@ CANDIDATES = (
 FOREIGN = re.compile(rb"[^\r\n]{0,60}[\x80-\xff][^\r\n]{0,60}")
 SAMPLES = 300
 # Letters that languages written in Latin script use often; others of the same code pages are rare.
-COMMON = frozenset("äöüßéèêàáçñíóúâîôûëïåøæãõœ" + "łąęśżźćńčšžřěůťďňőűğşıțșăđ" + "ÄÖÜÉÈÀÁÇÑÍÓÚÅØÆŁŚŻČŠŽŘİŞ")
+COMMON = frozenset("äöüßéèêàáçñíóúâîôûëïåøæãõœłąęśżźćńčšžřěůťďňőűğşıțșăđÄÖÜÉÈÀÁÇÑÍÓÚÅØÆŁŚŻČŠŽŘİŞ")
 BESIDE = frozenset("°§€£µ²³½·–—’‘“”„…«»®©™№•²±ºª¿¡")
 
 

@@ -18,7 +18,7 @@ from pyproj.exceptions import CRSError
 
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.source import Source
-from tkm_core.residents.table import Table, unique_names, whole
+from tkm_core.residents.table import LOOK_AT, Table, unique_names, whole
 
 Floats = npt.NDArray[np.float64]
 
@@ -91,7 +91,7 @@ def _read(source: Source, path: Path, layer: str | None) -> Table:
     attributes = read.drop_columns([geometry]) if geometry in read.column_names else read
     names = unique_names(attributes.column_names)
     attributes = attributes.rename_columns(names)
-    table = Table(TITLE[source.kind], names, attributes.slice(0, 20_000), whole(attributes))
+    table = Table(TITLE[source.kind], names, attributes.slice(0, LOOK_AT), whole(attributes))
     table.layer, table.layers = chosen, layers
     table.encoding = meta.get("encoding")
     if len(layers) > 1 and layer is None:
@@ -137,7 +137,7 @@ def to_points(shapes: npt.NDArray[np.object_]) -> tuple[Floats, Counter[str]]:
         kinds = shapely.get_type_id(shapes)
     out = np.full((len(shapes), 2), np.nan)
     areas, lines, exact = np.isin(kinds, POLYGONS), np.isin(kinds, LINES), kinds == 0
-    out[exact, 0], out[exact, 1] = shapely.get_x(shapes[exact]), shapely.get_y(shapes[exact])
+    out[exact, 0], out[exact, 1] = (shapely.get_x(shapes[exact]), shapely.get_y(shapes[exact]))
     inside = areas | (np.isin(kinds, POINTS) & ~exact)
     if inside.any():
         single = shapely.point_on_surface(shapes[inside])

@@ -6,13 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tkm_core.residents.columns import Roles, find_roles, is_count
 from tkm_core.residents.coordinates import Position, chosen_crs, locate, split_pairs
 from tkm_core.residents.layers import SUFFIX, read_layer
 from tkm_core.residents.model import Residents, ResidentsError, crs_name
-from tkm_core.residents.numbers import to_numbers
 from tkm_core.residents.parquet import read_parquet
 from tkm_core.residents.report import Report
 from tkm_core.residents.source import Source, open_source
@@ -144,25 +142,26 @@ def _report_roles(report: Report, roles: Roles) -> None:
 def _load(
     table: Table, roles: Roles, report: Report, name: str, *, crs: object, keep_suspect: bool, named: bool
 ) -> Residents:
-    wanted = [
-        column for column in (roles.x, roles.y, roles.lonlat, roles.weight, roles.group, roles.id) if column
-    ]
-    columns = table.fetch(list(dict.fromkeys(wanted)))
+    numeric = [column for column in (roles.x, roles.y, roles.weight) if column]
+    texts = [column for column in (roles.lonlat, roles.group, roles.id) if column]
+    columns = table.fetch(list(dict.fromkeys(texts if table.pieces else numeric + texts)))
     position = _locate(table, roles, columns, name, crs=crs, named=named)
     report.notes += position.notes
     report.warnings += position.warnings
     report.rows_read = len(position.lonlat)
     report.source_crs = crs_name(position.source_crs) if position.source_crs is not None else None
-    weights = _weights(columns, roles, report)
+    weights = _weights(table, columns, roles, report)
     ids, groups = (_labels(columns, column) for column in (roles.id, roles.group))
 
     def describe(row: int, code: str) -> str:
         shown = [roles.weight] if code == "people" else [roles.x, roles.y, roles.lonlat]
-        cells = [f"{column} “{as_text(columns[column].slice(row, 1))[0][:40]}”" for column in shown if column]
+        there = [column for column in shown if column in columns.column_names]
+        if there:
+            return ", ".join(
+                f"{column} “{as_text(columns[column].slice(row, 1))[0][:40]}”" for column in there
+            )
         lon, lat = position.lonlat[row]
-        return ", ".join(cells) or (
-            "no geometry" if np.isnan(lon) else f"longitude {lon:g}, latitude {lat:g}"
-        )
+        return "empty" if np.isnan(lon) else f"longitude {lon:g}, latitude {lat:g}"
 
     return Residents.build(
         position.lonlat,
@@ -192,9 +191,7 @@ def _locate(
     certain = named
     if roles.x and roles.y:
         names = [roles.x, roles.y]
-        points = np.empty((columns.num_rows, 2))
-        for axis, column in enumerate(names):
-            points[:, axis] = to_numbers(columns[column], roles.decimal)
+        points = table.numbers(names, columns, roles.decimal)
     elif roles.lonlat:
         names = [roles.lonlat]
         points, x_first = split_pairs(columns[roles.lonlat])
@@ -218,10 +215,10 @@ def _longitude_first(name: str, points: Floats) -> bool:
         )
 
 
-def _weights(columns: pa.Table, roles: Roles, report: Report) -> Floats | None:
+def _weights(table: Table, columns: pa.Table, roles: Roles, report: Report) -> Floats | None:
     if roles.weight is None:
         return None
-    weights = to_numbers(columns[roles.weight], roles.decimal)
+    weights = table.numbers([roles.weight], columns, roles.decimal)[:, 0]
     if not np.isfinite(weights).any():
         msg = (
             f"“{roles.weight}” holds no numbers, so it cannot count people. Choose another column (weight=)."
@@ -238,9 +235,5 @@ def _weights(columns: pa.Table, roles: Roles, report: Report) -> Floats | None:
     return weights
 
 
-def _labels(columns: pa.Table, column: str | None) -> npt.NDArray[np.object_] | None:
-    if column is None:
-        return None
-    coded = pc.dictionary_encode(plain_text(columns[column]).combine_chunks())
-    known = np.array([*coded.dictionary.to_pylist(), None], dtype=object)  # None stands at -1, for nothing
-    return known[np.asarray(pc.fill_null(coded.indices, -1))]
+def _labels(columns: pa.Table, column: str | None) -> pa.Array | None:
+    return None if column is None else plain_text(columns[column]).combine_chunks()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from pyproj import CRS
 
 from tkm_core.residents import projection
@@ -64,20 +65,16 @@ class Residents:
         The file's or the sample's name; text from outside, only to be shown.
     lonlat : ndarray of shape (n, 2)
         WGS84 degrees, longitude first.
-    xy : ndarray of shape (n, 2)
-        Metres in `crs`.
     weights : ndarray of shape (n,)
         People at each point; all 1 if no column was chosen.
     crs : CRS
         The local metric system of `xy`.
     source_crs : CRS or None
         The system the file was in, if it was a map's.
-    ids, groups : ndarray of object or None
-        The id and the group (district, income band) of each point.
     report : Report
         What was read, kept, left out and guessed.
-    fingerprint : str
-        A digest of `lonlat` and `weights`: equal for equal data.
+    labels : dict
+        Where `ids` and `groups` come from.
 
     Examples
     --------
@@ -88,14 +85,11 @@ class Residents:
 
     name: str
     lonlat: Floats
-    xy: Floats
     weights: Floats
     crs: CRS
     source_crs: CRS | None
-    ids: Labels | None
-    groups: Labels | None
     report: Report
-    fingerprint: str
+    labels: dict[str, pa.Array | Labels]
 
     @classmethod
     def from_lonlat(
@@ -164,10 +158,11 @@ class Residents:
         people = np.ones(len(lonlat)) if weights is None else weights
         keep, dropped = check_positions(lonlat, people, **checks)
         report.dropped.extend(dropped)
-        id_of, group_of = (None if part is None else np.asarray(part, dtype=object) for part in (ids, groups))
+        given = {"ids": ids, "groups": groups}
+        labels = {kind: _as_labels(part) for kind, part in given.items() if part is not None}
         if keep is not None:
             lonlat, people = lonlat[keep], people[keep]
-            id_of, group_of = (None if part is None else part[keep] for part in (id_of, group_of))
+            labels = {kind: _kept(part, keep) for kind, part in labels.items()}
         report.rows_kept = len(lonlat)
         if len(lonlat) == 0:
             msg = f"No resident is left of {report.rows_read:,} rows. {report}"
@@ -177,12 +172,6 @@ class Residents:
             msg = "The population is 0 in every row: choose another column (weight=), or none (weight=False)."
             raise ResidentsError(msg, needs="weight", report=report)
         crs = projection.local_crs(lonlat)
-        xy = projection.transform(lonlat, projection.WGS84, crs)
-        if not np.isfinite(xy).all():
-            msg = (
-                "The points lie on opposite sides of the earth; no map in metres holds both. Plan one region."
-            )
-            raise ResidentsError(msg, report=report)
         report.crs = crs_name(crs)
         report.worst_error = projection.worst_error(lonlat, crs)
         if report.worst_error > 0.01:
@@ -190,11 +179,37 @@ class Residents:
                 f"The area is so large that straight distances are wrong by up to {report.worst_error:.0%}."
             )
             report.warnings.append(sentence)
-        digest = fingerprint(lonlat, people)
-        return cls(name, lonlat, xy, people, crs, source_crs, id_of, group_of, report, digest)
+        return cls(name, lonlat, people, crs, source_crs, report, labels)
 
     def __len__(self) -> int:
-        return len(self.xy)
+        return len(self.lonlat)
+
+    @cached_property
+    def xy(self) -> Floats:
+        """Metres in `crs`, shape (n, 2); projected when first asked for."""
+        xy = projection.transform(self.lonlat, projection.WGS84, self.crs)
+        if not np.isfinite(xy).all():
+            msg = "The points lie on opposite sides of the earth: no map in metres holds both. Plan one."
+            raise ResidentsError(msg, report=self.report)
+        return xy
+
+    @cached_property
+    def ids(self) -> Labels | None:
+        """The identifier of each point, as text, or None."""
+        return _as_objects(self.labels.get("ids"))
+
+    @cached_property
+    def groups(self) -> Labels | None:
+        """The group (district, income band) of each point, as text, or None."""
+        return _as_objects(self.labels.get("groups"))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of `lonlat` and `weights`: equal for equal data."""
+        digest = blake2b(digest_size=16)
+        for part in (self.lonlat, self.weights):
+            digest.update(np.ascontiguousarray(part).data)
+        return digest.hexdigest()
 
     @cached_property
     def origin(self) -> Floats:
@@ -228,12 +243,17 @@ class Residents:
         return projection.transform(points, projection.WGS84, self.crs).reshape(points.shape)
 
 
-def fingerprint(lonlat: Floats, weights: Floats) -> str:
-    """Digest of positions and weights: the content key of a data set."""
-    digest = blake2b(digest_size=16)
-    for part in (lonlat, weights):
-        digest.update(np.ascontiguousarray(part).data)
-    return digest.hexdigest()
+def _as_labels(part: Any) -> pa.Array | Labels:
+    """Text stays in Arrow, which is compact; anything else becomes objects."""
+    return part if isinstance(part, pa.Array) else np.asarray(part, dtype=object)
+
+
+def _kept(part: pa.Array | Labels, keep: npt.NDArray[np.bool_]) -> pa.Array | Labels:
+    return part.filter(pa.array(keep)) if isinstance(part, pa.Array) else part[keep]
+
+
+def _as_objects(part: pa.Array | Labels | None) -> Labels | None:
+    return part.to_numpy(zero_copy_only=False) if isinstance(part, pa.Array) else part
 
 
 def crs_name(crs: CRS) -> str:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,16 @@ from tkm_core.residents.layers import describe_kinds, geoparquet_meta, read_crs,
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.projection import WGS84
 from tkm_core.residents.source import Source
-from tkm_core.residents.table import Table
+from tkm_core.residents.table import LOOK_AT, Table
 
 Floats = npt.NDArray[np.float64]
 PIECE = 1 << 16  # rows
-LOOK = 20_000  # rows looked at to understand the columns
 
 
 def read_parquet(source: Source) -> Table:
     """Open a Parquet file; columns are read when fetched."""
     try:
-        file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(source.data)))
+        file = pq.ParquetFile(source.path or pa.BufferReader(pa.py_buffer(source.data)))
         names = list(dict.fromkeys(file.schema_arrow.names))
         geo = geoparquet_meta((file.schema_arrow.metadata or {}).get(b"geo", b"{}"))
         geometry = geo.get("name") if geo.get("name") in names else None
@@ -33,7 +33,7 @@ def read_parquet(source: Source) -> Table:
         if len(names) != len(file.schema_arrow.names):
             msg = f"“{source.name}” has two columns of the same name. Export it again with distinct names."
             raise ResidentsError(msg)
-        pieces = file.iter_batches(batch_size=LOOK, columns=plain)
+        pieces = file.iter_batches(batch_size=LOOK_AT, columns=plain)
         first = next(pieces, None)
         head = pa.Table.from_batches(
             [first] if first is not None else [], None if first is not None else _schema(file, plain)
@@ -47,6 +47,7 @@ def read_parquet(source: Source) -> Table:
         return pa.Table.from_batches(list(_pieces(file, source, wanted)), _schema(file, wanted))
 
     table = Table("Parquet", plain, head, fetch)
+    table.pieces, table.n_rows = partial(_pieces, file, source), file.metadata.num_rows
     if geometry:
         table.file_format = "GeoParquet"
         table.points = lambda: _points(file, source, geometry, table.notes)

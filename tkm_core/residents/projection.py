@@ -21,7 +21,7 @@ CITY_RADIUS = 200_000.0  # metres; beyond it a UTM zone is no longer a local map
 CONTINENT_RADIUS = 3_000_000.0  # metres; beyond it the data are not one area
 ZONE_REACH = 300_000.0  # metres from a zone's central meridian: scale error still under 0.1 %
 BLOCK = 250_000  # points transformed at a time: bounds the memory of the copies
-SURVEY = 50_000  # points looked at to find the extremes of an area
+SURVEY = 10_000  # points looked at to find the extremes of an area
 
 
 def map_blocks(function: Callable[[Any], Floats], points: Floats, out: Floats | None = None) -> Floats:

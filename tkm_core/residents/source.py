@@ -59,6 +59,7 @@ class Source:
     kind: str = ""
     parts: dict[str, Buffer] = field(default_factory=dict)
     folder: Path = Path()
+    path: Path | None = None
 
     def write_to_folder(self, suffix: str) -> Path:
         """Put the bytes, under a harmless name, into the private folder, for readers that need a file."""
@@ -124,7 +125,7 @@ def _open_path(path: Path, name: str | None) -> Source:
                 raise ResidentsError(msg)
             path = shapes[0]
         data = _map(path)
-        source = Source(name or path.name, data)
+        source = Source(name or path.name, data, path=path)
         if path.suffix.lower() == ".shp":
             source.parts = {
                 found.suffix.lower(): _map(found)
@@ -249,7 +250,7 @@ def _gunzip(source: Source) -> None:
     limit = _limit(len(source.data))
     with gzip.GzipFile(fileobj=io.BytesIO(bytes(source.data))) as stream:
         _drain(stream, source.name, limit, target)
-    source.data, source.kind = _map(target), ""
+    source.data, source.kind, source.path = _map(target), "", target
     source.name = source.name[:-3] if source.name.lower().endswith(".gz") else source.name
 
 
@@ -330,7 +331,7 @@ def _unzip(source: Source, layer: str | None) -> None:
                 source.parts[part] = _map(target)
             else:
                 main = _map(target)
-    source.data, source.kind, source.name = main, "", chosen.name
+    source.data, source.kind, source.name, source.path = main, "", chosen.name, None
 
 
 def _choose(name: str, paths: list[PurePosixPath], layer: str | None) -> PurePosixPath:

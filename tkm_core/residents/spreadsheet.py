@@ -9,7 +9,7 @@ from python_calamine import CalamineError, CalamineWorkbook
 
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.source import Source, check_workbook
-from tkm_core.residents.table import Table, whole
+from tkm_core.residents.table import LOOK_AT, Table, whole
 from tkm_core.residents.text import LOOK_ROWS, first_data_row, header_of
 from tkm_core.residents.vocabulary import name_score
 
@@ -81,7 +81,7 @@ def _read_sheet(workbook: CalamineWorkbook, name: str) -> Table | None:
     ]
     full = pa.table(dict(zip(names, columns, strict=True)))
     table = Table(
-        "Excel", names, full.slice(0, 20_000), whole(full), first_row=start + 1, header=header is not None
+        "Excel", names, full.slice(0, LOOK_AT), whole(full), first_row=start + 1, header=header is not None
     )
     table.sheet = name
     return table

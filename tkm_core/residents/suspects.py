@@ -15,8 +15,8 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 EXAMPLES = 5  # rows named for each reason
-GAP = 300_000.0, 1_500_000.0  # metres to everyone else from which a point counts as lone: at least, at most
-FEW = 0.001, 10  # a lone group holds at most this share of all points, and at most this many
+GAP = (300_000.0, 1_500_000.0)  # metres to everyone else from which a point counts as lone: at least, at most
+FEW = (0.001, 10)  # a lone group holds at most this share of all points, and at most this many
 ENOUGH = 10  # with fewer points nobody can say which of them is the stray one
 
 REASONS = {
@@ -120,9 +120,9 @@ def lone_points(lonlat: Floats) -> npt.NDArray[np.intp]:
     middle /= np.linalg.norm(middle)
     centre = np.degrees([np.arctan2(middle[1], middle[0]), np.arcsin(np.clip(middle[2], -1, 1))])
     gap = float(np.clip(2 * np.median(distance_from(centre, lonlat[::step])), *GAP))
-    blocks = [lonlat[start : start + BLOCK] for start in range(0, len(lonlat), BLOCK)]
-    if max(distance_from(centre, block).max() for block in blocks) <= gap:
+    if _within(lonlat, centre, gap):
         return nothing
+    blocks = [lonlat[start : start + BLOCK] for start in range(0, len(lonlat), BLOCK)]
     side = gap / 3 / EARTH_RADIUS  # cells on the sphere, small against the gap
     cells = np.concatenate([_cell_numbers(block, side) for block in blocks])
     numbers, cell_of, counts = np.unique(cells, return_inverse=True, return_counts=True)
@@ -137,6 +137,15 @@ def lone_points(lonlat: Floats) -> npt.NDArray[np.intp]:
     if size[small].sum() > 0.1 * len(lonlat):  # scattered all over: far apart is how this data is
         return nothing
     return np.flatnonzero(small[group_of][cell_of])
+
+
+def _within(lonlat: Floats, centre: Floats, gap: float) -> bool:
+    """Whether a box around all points is surely within a distance of the centre: true for every city."""
+    (west, south), (east, north) = lonlat.min(axis=0), lonlat.max(axis=0)
+    if east - west > 30 or max(abs(south), abs(north)) > 80:
+        return False
+    rim = np.array([[lon, lat] for lon in np.linspace(west, east, 9) for lat in (south, north)])
+    return bool(distance_from(centre, rim).max() < 0.9 * gap)
 
 
 def _cells_across(side: float) -> int:

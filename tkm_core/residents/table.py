@@ -1,6 +1,6 @@
 """A table as every format delivers it: names, a look at the first rows, and whole columns on demand."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,7 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyproj import CRS
 
+from tkm_core.residents.numbers import to_numbers
+
 Floats = npt.NDArray[np.float64]
+LOOK_AT = 20_000  # rows looked at to understand the columns
 Fetch = Callable[[Sequence[str]], pa.Table]
 
 
@@ -31,6 +34,10 @@ class Table:
         For map formats: reads one point for each row, shape (n, 2).
     crs : CRS or None
         The reference system the file states.
+    pieces : callable or None
+        Reads columns by name a piece at a time, where the file may be too large for anything else.
+    n_rows : int
+        Number of rows, where there are pieces.
     first_row : int
         Number of the first data row in the file as people count, the header included.
     """
@@ -51,6 +58,22 @@ class Table:
     layers: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    pieces: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] | None = None
+    n_rows: int = 0
+
+    def numbers(self, names: Sequence[str], columns: pa.Table, decimal: str) -> Floats:
+        """Some columns as numbers, shape (n, columns): out of `columns`, or read piece by piece."""
+        if self.pieces is None:
+            out = np.empty((columns.num_rows, len(names)))
+            for place, name in enumerate(names):
+                out[:, place] = to_numbers(columns[name], decimal)
+            return out
+        out, start = np.empty((self.n_rows, len(names))), 0
+        for piece in self.pieces(names):
+            for place, name in enumerate(names):
+                out[start : start + len(piece), place] = to_numbers(piece.column(name), decimal)
+            start += len(piece)
+        return out
 
 
 def unique_names(cells: Sequence[str]) -> list[str]:

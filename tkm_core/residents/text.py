@@ -15,9 +15,9 @@ from tkm_core.residents.encodings import to_utf8
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.numbers import read_number
 from tkm_core.residents.source import Buffer, Source
-from tkm_core.residents.table import Table, unique_names
+from tkm_core.residents.table import LOOK_AT, Table, unique_names
 
-HEAD = 4 << 20  # bytes that are looked at to understand the columns
+HEAD = 2 << 20  # bytes that are looked at to understand the columns
 LOOK = 256 << 10  # bytes that are looked at to find delimiter and header
 LOOK_ROWS = 400
 TITLES = 40  # rows that may stand above a header
@@ -59,8 +59,9 @@ def read_text(source: Source, *, encoding: str | None = None, delimiter: str | N
     head, _ = parse(
         data[layout.start : layout.start + HEAD], layout, layout.names, cut=len(data) > layout.start + HEAD
     )
+    head = head.slice(0, LOOK_AT)
     table = Table("text", layout.names, head, lambda names: head.select(list(names)))
-    table.first_row, table.header, table.encoding = layout.first_row, layout.header, encoding
+    table.first_row, table.header, table.encoding = (layout.first_row, layout.header, encoding)
     table.delimiter, table.warnings = " " if spaced else chosen, warnings
     body = pa.py_buffer(data)[layout.start :]
 

@@ -1,0 +1,99 @@
+"""Reading speed against pyarrow and pandas on the same file, and memory against the arrays that come out."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from tkm_core.residents import load_residents
+
+CSV_ROWS = 1_000_000
+PARQUET_ROWS = 5_000_000
+
+# Runs in a process of its own, for the peak of a process never goes down again.
+MEASURE_PEAK = """
+import sys
+from tkm_core.residents import load_residents
+
+def memory(entry):
+    lines = dict(line.split(":", 1) for line in open("/proc/self/status"))
+    return int(lines[entry].split()[0]) * 1024
+
+load_residents(b"lat,lon,population\\n48.85,2.35,3\\n48.86,2.36,4\\n")  # what libraries take, not data
+before = memory("VmRSS")
+town = load_residents(sys.argv[1])
+arrays = town.lonlat.nbytes + town.xy.nbytes + town.weights.nbytes
+print(memory("VmHWM") - before, arrays)
+"""
+
+
+def city(rows: int) -> pd.DataFrame:
+    """A table like a planner's: an id, coordinates, a population and a district."""
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "id": np.arange(rows),
+            "lat": rng.normal(43.6, 0.2, rows).round(6),
+            "lon": rng.normal(1.44, 0.2, rows).round(6),
+            "population": rng.integers(1, 500, rows),
+            "district": rng.choice(["North", "South", "East", "West"], rows),
+        }
+    )
+
+
+def fastest(action: Callable[[], object], repeats: int = 5) -> float:
+    """Seconds of the fastest of some runs: the one least disturbed."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        action()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def run() -> list[dict[str, str | float]]:
+    """Measure all cases.
+
+    Returns
+    -------
+    list of dict
+        With ``case``, ``measured`` (a ratio) and ``target`` (the most it may be).
+    """
+    rows: list[dict[str, str | float]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "city.csv"
+        city(CSV_ROWS).to_csv(path, index=False)
+        loaded = fastest(lambda: load_residents(path))
+        projected = fastest(lambda: load_residents(path).xy)
+        peers = {
+            "pandas": fastest(lambda: pd.read_csv(path)),
+            "pyarrow": fastest(lambda: pacsv.read_csv(path)),
+        }
+        for peer, seconds in peers.items():
+            case = f"{CSV_ROWS:,} rows of CSV, loaded and checked, against {peer} reading the same"
+            rows.append({"case": case, "measured": loaded / seconds, "target": 2.0})
+        case = f"{CSV_ROWS:,} rows of CSV, loaded, checked and projected, against pandas reading the same"
+        rows.append({"case": case, "measured": projected / peers["pandas"], "target": 4.0})
+        parquet = Path(folder) / "city.parquet"
+        table = city(PARQUET_ROWS)[["lat", "lon", "population"]]
+        pq.write_table(pa.Table.from_pandas(table, preserve_index=False), parquet)
+        del table
+        command = [sys.executable, "-c", MEASURE_PEAK, str(parquet)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        peak, arrays = (int(word) for word in done.stdout.split())
+        case = f"{PARQUET_ROWS:,} rows of Parquet, peak memory against the arrays of the result"
+        rows.append({"case": case, "measured": peak / arrays, "target": 3.0})
+    return rows
+
+
+if __name__ == "__main__":
+    for row in run():
+        print(f"{row['measured']:6.2f}  (target {row['target']})  {row['case']}")
