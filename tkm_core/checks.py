@@ -91,3 +91,28 @@ def check_t(t: float) -> float:
         msg = f"t is {t!r}; it must be 0 or more (infinity is allowed)."
         raise ValueError(msg)
     return float(t)
+
+
+def check_clusters(n_clusters: int, n: int) -> int:
+    """The number of facilities: at least one, at most one for each resident point.
+
+    >>> check_clusters(5, 3)
+    Traceback (most recent call last):
+    ValueError: n_clusters is 5, but there are only 3 residents (n_samples=3): choose 3 or fewer.
+    """
+    if not isinstance(n_clusters, numbers.Integral) or n_clusters < 1:
+        msg = f"n_clusters is {n_clusters!r}; it must be a whole number, 1 or more."
+        raise ValueError(msg)
+    if n_clusters > n:
+        msg = f"n_clusters is {n_clusters}, but there are only {n} residents (n_samples={n}): choose {n} or fewer."
+        raise ValueError(msg)
+    return int(n_clusters)
+
+
+def check_fixed(fixed_centers: ArrayLike | None, d: int) -> Array:
+    """Existing facilities as an array (f, d), with no rows if there are none.
+
+    >>> check_fixed(None, 2).shape
+    (0, 2)
+    """
+    return np.empty((0, d)) if fixed_centers is None else check_centers(fixed_centers, d, "fixed_centers")

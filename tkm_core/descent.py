@@ -1,26 +1,14 @@
 """From given starting facilities down to a fixed point, on one core or several."""
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from tkm_core import kernels
 from tkm_core.objective import Array, Labels
+from tkm_core.threads import in_parallel, pool
 
 CHUNK = 65_536  # rows per task: fixed, so that sums do not depend on the number of threads
-
-_pools: dict[int, ThreadPoolExecutor] = {}
-
-
-def _pool() -> ThreadPoolExecutor:
-    """One pool a process (a fork starts its own)."""
-    pid = os.getpid()
-    if pid not in _pools:
-        _pools[pid] = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="tkm")
-    return _pools[pid]
 
 
 @dataclass(frozen=True)
@@ -33,10 +21,10 @@ class Problem:
     diameter2: float
 
     @classmethod
-    def of(cls, X: Array, weights: Array, n_free: int, fixed: Array | None = None) -> "Problem":
+    def of(cls, X: Array, weights: Array, n_free: int, fixed: Array) -> "Problem":
         """Gather a problem; ``fixed`` facilities widen the box all distances lie in."""
         low, high = X.min(axis=0), X.max(axis=0)
-        if fixed is not None:
+        if len(fixed):
             low, high = np.minimum(low, fixed.min(axis=0)), np.maximum(high, fixed.max(axis=0))
         return cls(X, weights, n_free, float(((high - low) ** 2).sum()))
 
@@ -56,8 +44,8 @@ class Descent:
     centers: Array
     labels: Labels
     n_iter: int
-    converged: bool
-    history: Array  # (n_iter + 1, 2): city-wide cost, tilted SSE
+    left: float  # longest step that is left, relative to its cluster's radius
+    history: Array  # (n_iter + 1, 3): city-wide cost, tilted SSE, SSE
 
     @property
     def city_cost(self) -> float:
@@ -69,28 +57,33 @@ class Descent:
         """Tilted SSE of the result."""
         return float(self.history[-1, 1])
 
+    @property
+    def sse(self) -> float:
+        """SSE of the result."""
+        return float(self.history[-1, 2])
+
 
 def descend(problem: Problem, start: Array, t: float, max_iter: int = 300, tol: float = 1e-6) -> Descent:
     """Nearest assignment and tilted means in turn, from ``start`` to a fixed point. The city-wide cost never rises."""
     centers = np.array(start, dtype=np.float64, order="C")
     labels = np.empty(len(problem.X), np.int32)
-    history = np.empty((max_iter + 1, 2))
+    history = np.empty((max_iter + 1, 3))
     small = problem.small(t, centers)
     if len(problem.X) <= CHUNK:
-        n_iter, converged, _ = kernels.descend(
+        n_iter, left = kernels.descend(
             problem.X, problem.weights, centers, problem.n_free, t, small, max_iter, tol, labels, history
         )
     else:
-        n_iter, converged = _descend_in_chunks(problem, centers, t, small, max_iter, tol, labels, history)
-    return Descent(centers, labels, n_iter, converged, history[: n_iter + 1].copy())
+        n_iter, left = _descend_in_chunks(problem, centers, t, small, max_iter, tol, labels, history)
+    return Descent(centers, labels, n_iter, left, history[: n_iter + 1].copy())
 
 
 def descend_all(
     problem: Problem, starts: Array, t: float, max_iter: int = 300, tol: float = 1e-6
 ) -> tuple[Array, Array]:
-    """Descend from each of ``starts`` (r, k, d); returns the ends and their (city-wide cost, tilted SSE)."""
+    """Descend from each of ``starts`` (r, k, d); returns the ends and their (city-wide cost, tilted SSE, SSE)."""
     ends = np.array(starts, dtype=np.float64, order="C")
-    values = np.empty((len(ends), 2))
+    values = np.empty((len(ends), 3))
     small = problem.small(t, ends.reshape(-1, ends.shape[-1]))
 
     def run(rows: slice) -> None:
@@ -98,17 +91,8 @@ def descend_all(
             problem.X, problem.weights, ends[rows], problem.n_free, t, small, max_iter, tol, values[rows]
         )
 
-    _in_parallel(run, len(ends), 1 if len(problem.X) * len(ends) > 4096 else len(ends))
+    in_parallel(run, len(ends), 1 if len(problem.X) * len(ends) > 4096 else len(ends))
     return ends, values
-
-
-def _in_parallel(run: Callable[[slice], None], n: int, size: int) -> None:
-    """Run over slices of 0..n, each by one thread."""
-    tasks = [slice(i, min(n, i + size)) for i in range(0, n, size)]
-    if len(tasks) == 1:
-        run(tasks[0])
-    else:
-        list(_pool().map(run, tasks))
 
 
 def _descend_in_chunks(
@@ -120,7 +104,7 @@ def _descend_in_chunks(
     tol: float,
     labels: Labels,
     history: Array,
-) -> tuple[int, bool]:
+) -> tuple[int, float]:
     """The loop of ``kernels.descend`` with its sweep spread over threads."""
     X, w = problem.X, problem.weights
     k, d = centers.shape
@@ -128,7 +112,7 @@ def _descend_in_chunks(
     stats = np.empty((len(bounds), k, 6))
     moments = np.empty((len(bounds), k, d + d * d))
     old = np.full(len(X), -1, np.int32)
-    trial, step, line = centers.copy(), np.zeros((k, d)), np.zeros((k, 4))
+    trial, step, line = centers.copy(), np.zeros((k, d)), np.zeros((k, 5))
     n_iter = 0
     while True:
 
@@ -136,7 +120,7 @@ def _descend_in_chunks(
             low, high = bounds[c]
             return kernels.sweep(X, w, trial, t, small, low, high, old, labels, stats[c], moments[c])  # noqa: B023
 
-        found = list(_pool().map(run, range(len(bounds))))
+        found = list(pool().map(run, range(len(bounds))))
         worst = max(found, key=lambda each: each[2])[1]
         all_stats, all_moments = merge(stats, moments, t, small)
         state = kernels.advance(
@@ -147,7 +131,7 @@ def _descend_in_chunks(
             continue
         history[n_iter] = kernels.objectives(all_stats, t, small)
         if state == kernels.DONE or n_iter == max_iter:
-            return n_iter, state == kernels.DONE
+            return n_iter, float(line[:, 4].max())
         n_iter += 1
         old[:] = labels
 

@@ -169,18 +169,18 @@ def merit(top, mass, weight, total_f, t, small):
 
 @njit(nogil=True, cache=True)
 def objectives(stats, t, small):
-    """City-wide cost and tilted SSE from the sums of all clusters."""
+    """City-wide cost, tilted SSE and SSE from the sums of all clusters."""
     k = stats.shape[0]
     total = stats[:, 2].sum()
+    sse = stats[:, 3].sum() / total
     if t == 0.0:
-        sse = stats[:, 3].sum() / total
-        return sse, sse
+        return sse, sse, sse
     city_top = stats[:, 0].max()
     if t == np.inf:
         tilted = 0.0
         for j in range(k):
             tilted += max(stats[j, 0], 0.0)
-        return city_top, tilted
+        return city_top, tilted, sse
     tilted = 0.0
     city = 0.0
     for j in range(k):
@@ -195,8 +195,8 @@ def objectives(stats, t, small):
             inside = stats[j, 1] + (total - stats[j, 2]) * np.exp(-t * stats[j, 0])
             tilted += stats[j, 0] + np.log(inside / total) / t
     if small:
-        return np.log1p(city / total) / t, tilted
-    return city_top + np.log(city / total) / t, tilted
+        return np.log1p(city / total) / t, tilted, sse
+    return city_top + np.log(city / total) / t, tilted, sse
 
 
 @njit(nogil=True, cache=True)
@@ -347,33 +347,37 @@ def enclosing_ball(X, start):
 
 
 @njit(nogil=True, cache=True)
-def tilted_mean(X, w, start, t):
-    """The tilted mean of one cluster to rounding: the root of sum w e^{t f} (x - c) = 0.
+def tilted_mean(X, w, start, t, goal):
+    """The tilted mean of one cluster, the root of sum w e^{t f} (x - c) = 0, to ``goal`` times its radius.
 
-    Newton with line search; at large t by continuation from 3 / radius², four times t at each stage.
+    Newton with line search. Where one resident holds all the weight a step overshoots: then t is lowered until a step
+    fits (3 / radius² always does) and raised again, four times at each stage, as interior-point methods do.
     """
     n, d = X.shape
     if n == 1:
         return X[0].copy()
+    if t == 0.0:
+        c = np.zeros(d)
+        for i in range(n):
+            c += w[i] * X[i]
+        return c / w.sum()
     moments = np.empty(d + d * d)
     trial_moments = np.empty(d + d * d)
     step = np.empty(d)
-    c = np.zeros(d)
-    for i in range(n):
-        c += w[i] * X[i]
-    c /= w.sum()
-    if t == 0.0:
-        return c
+    c = start.copy()
     top, mass = _cluster_sums(X, w, c, 0.0, moments)
     if top <= 0.0:
         return c
     if t * top > BALL_Z:
         return enclosing_ball(X, start)
-    stage = min(t, 3.0 / top)
+    lowest = min(t, 3.0 / top)
+    stage = max(0.25 * t, lowest)
+    rising = False
     while True:
         final = stage >= t
-        goal = 1e-11 if final else 1e-3
+        enough = goal if final else max(goal, 1e-2)
         top, mass = _cluster_sums(X, w, c, stage, moments)
+        overshot = False
         for _ in range(60):
             slope = _newton_step(mass, moments[:d], moments[d:], stage, step)
             length = np.sqrt((step * step).sum())
@@ -388,16 +392,23 @@ def tilted_mean(X, w, start, t):
                     moved = True
                     break
                 alpha *= 0.5
-            if not moved:
+                if not rising and stage > lowest and alpha < 0.2:
+                    overshot = True
+                    break
+            if overshot or not moved:
                 break
             c = trial
             top = new_top
             mass = new_mass
             moments[:] = trial_moments
-            if alpha * length <= goal * np.sqrt(top):
+            if alpha * length <= enough * np.sqrt(top):
                 break
+        if overshot:
+            stage = max(stage / 16.0, lowest)
+            continue
         if final:
             return c
+        rising = True
         stage = min(t, 4.0 * stage)
 
 
@@ -429,7 +440,8 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
 
     A cluster whose cost, for the labels it was stepped with, did not fall enough takes a shorter step (RETRY), and after
     two of these its exact tilted mean. Otherwise the trial is accepted into ``C`` and the next Newton steps are set (NEXT),
-    or none is longer than ``tol`` times its cluster's radius (DONE). ``line`` (k, 4): cost, slope, step fraction, weight.
+    or none is longer than ``tol`` times its cluster's radius (DONE). ``line`` (k, 5): cost, slope, step fraction, weight,
+    and the step that is left relative to the radius.
     """
     k, d = C.shape
     retry = False
@@ -448,7 +460,7 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
                 trial[j] = C[j] + line[j, 2] * step[j]
             elif alpha > 0.0:
                 Xj, wj = _members(X, w, old, j)
-                trial[j] = tilted_mean(Xj, wj, C[j], t)
+                trial[j] = tilted_mean(Xj, wj, C[j], t, 1e-3 * tol)
                 line[j, 2] = -1.0
             else:  # the exact mean is no better to rounding: stay
                 trial[j] = C[j]
@@ -456,10 +468,10 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
     if retry:
         return RETRY
     C[:] = trial
-    left = 0.0
     reopened = False
     for j in range(k):
         line[j, 2] = 0.0
+        line[j, 4] = 0.0
         step[j] = 0.0
         weight = stats[j, 2]
         top = max(stats[j, 0], 0.0)
@@ -489,8 +501,8 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
             mass = weight + stats[j, 1] if small else stats[j, 1]
             line[j, 1] = _newton_step(mass, moments[j, :d], moments[j, d:], t, step[j])
         trial[j] = C[j] + step[j]
-        left = max(left, np.sqrt((step[j] * step[j]).sum() / top))
-    if left <= tol and not reopened:
+        line[j, 4] = np.sqrt((step[j] * step[j]).sum() / top)
+    if line[:, 4].max() <= tol and not reopened:
         trial[:] = C
         return DONE
     return NEXT
@@ -500,14 +512,14 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
 def descend(X, w, C, n_free, t, small, max_iter, tol, labels, history):
     """Nearest assignment and tilted means in turn from ``C`` (changed in place) until a fixed point.
 
-    Returns the number of steps taken, whether it converged, and the final sums; ``history`` (max_iter + 1, 2) takes the
-    city-wide cost and the tilted SSE of each iterate.
+    Returns the number of steps taken and the longest step that is left, relative to its cluster's radius; ``history``
+    (max_iter + 1, 3) takes city-wide cost, tilted SSE and SSE of each iterate.
     """
     k, d = C.shape
     old = np.full(X.shape[0], -1, np.int32)
     trial = C.copy()
     step = np.zeros((k, d))
-    line = np.zeros((k, 4))
+    line = np.zeros((k, 5))
     stats = np.empty((k, 6))
     moments = np.empty((k, d + d * d))
     it = 0
@@ -518,18 +530,18 @@ def descend(X, w, C, n_free, t, small, max_iter, tol, labels, history):
         )
         if state == RETRY:
             continue
-        history[it, 0], history[it, 1] = objectives(stats, t, small)
+        history[it] = objectives(stats, t, small)
         if state == DONE or it == max_iter:
-            return it, state == DONE, stats
+            return it, line[:, 4].max()
         it += 1
         old[:] = labels
 
 
 @njit(nogil=True, cache=True)
 def descend_many(X, w, starts, n_free, t, small, max_iter, tol, values):
-    """Descend from each of ``starts`` (r, k, d), in place; ``values`` (r, 2) takes city-wide cost and tilted SSE."""
+    """Descend from each of ``starts`` (r, k, d), in place; ``values`` (r, 3) takes the last of each history."""
     labels = np.empty(X.shape[0], np.int32)
-    history = np.empty((max_iter + 1, 2))
+    history = np.empty((max_iter + 1, 3))
     for r in range(starts.shape[0]):
-        n_iter, _, _ = descend(X, w, starts[r], n_free, t, small, max_iter, tol, labels, history)
+        n_iter, _ = descend(X, w, starts[r], n_free, t, small, max_iter, tol, labels, history)
         values[r] = history[n_iter]

@@ -8,12 +8,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
-from tkm_core.checks import check_centers, check_points, check_t, check_weights
-from tkm_core.descent import Problem, descend
+from tkm_core.checks import check_clusters, check_fixed, check_points, check_t, check_weights
+from tkm_core.descent import Descent, Problem, descend
 from tkm_core.objective import Array
-from tkm_core.search import best_plan
+from tkm_core.search import COLUMN, SEARCHES, Search
 
 Progress = Callable[[float, str], None]
+
+ANCHORS = 5  # values of t at which the path is searched for anew
+LAPS = 4  # most walks up and down
+POLISH = 3  # steps on all residents after a path on stand-ins
+SAME = 0.05  # of the way between two plans: nearer than that, a descent has reached it
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,25 @@ def tilted_path(
 ) -> TiltedPath:
     """Place facilities for every t of a grid, walked in both directions.
 
+    Parameters
+    ----------
+    X : array (n, d)
+        Residents.
+    n_clusters : int
+        Facilities to place.
+    t : array (m,), optional
+        The grid; by default 0 and 60 geometric values from 0.01 to 100.
+    criterion : {"cluster", "city"}
+        Which fixed point wins at each t: lowest tilted SSE or lowest city-wide cost.
+    sample_weight : array (n,), optional
+        Population of each row.
+    fixed_centers : array (f, d), optional
+        Existing facilities; they come after the new ones in ``centers``.
+    random_state : int, optional
+        Makes the result repeatable.
+    progress : callable(fraction, text), optional
+        Called often; an exception it raises ends the work and is passed on.
+
     Examples
     --------
     >>> import numpy as np
@@ -69,39 +93,87 @@ def tilted_path(
     points = check_points(X)
     weights = check_weights(sample_weight, len(points))
     grid = default_grid() if t is None else np.array([check_t(float(v)) for v in np.ravel(np.asarray(t))])
-    fixed = None if fixed_centers is None else check_centers(fixed_centers, points.shape[1], "fixed_centers")
+    check_clusters(n_clusters, len(points))
+    if criterion not in COLUMN:
+        msg = f"criterion is {criterion!r}; choose 'cluster' (the paper's tilted SSE) or 'city' (the city-wide cost)."
+        raise ValueError(msg)
+    fixed = check_fixed(fixed_centers, points.shape[1])
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-    problem = Problem.of(points, weights, n_clusters, fixed)
-    column = 0 if criterion == "city" else 1
-    order = np.argsort(grid)
-    best = [None] * len(grid)
-    done = 0
-    for direction in (order, order[::-1]):
-        start = best_plan(problem, grid[direction[0]], rng, fixed=fixed, n_init="auto", criterion=criterion)
-        for i in direction:
-            found = descend(problem, start, grid[i])
-            if best[i] is None or found.history[-1, column] < best[i].history[-1, column]:
-                best[i] = found
-            start = best[i].centers
-            done += 1
-            if progress is not None:
-                progress(done / (2 * len(grid)), f"t = {grid[i]:.3g}")
-    k = n_clusters
-    centers = np.array([b.centers for b in best])
-    arrangement = np.zeros(len(grid), dtype=np.int64)
-    for a, b in zip(order[:-1], order[1:], strict=True):
-        cost = ((centers[a][:k, None] - centers[b][None, :k]) ** 2).sum(axis=2)
-        matched = linear_sum_assignment(cost)[1]
-        centers[b][:k] = centers[b][:k][matched]
-        moved = np.sqrt(((centers[a] - centers[b]) ** 2).sum(axis=1)).max()
-        arrangement[b] = arrangement[a] + (moved > 0.3 * np.sqrt(best[a].city_cost))
-    sse = np.array([descend(problem, c, 0.0, max_iter=0).tilted_sse for c in centers])
+    search = Search(Problem.of(points, weights, n_clusters, fixed), fixed, criterion)
+    report = progress if progress is not None else _silent
+    order = np.argsort(grid, kind="stable")
+    walked = _walk(search, grid[order], rng, report)
+    centers = _matched(np.array([each.centers for each in walked]), n_clusters)
+    jumps = _jumps(search.middle, grid[order], centers)
+    final = []
+    for i, tilt in enumerate(grid[order]):
+        report(0.5 + 0.5 * i / len(grid), f"All residents at t = {tilt:.3g}")
+        final.append(
+            descend(search.full, centers[i], tilt, POLISH if search.full is not search.middle else 300)
+        )
+    report(1.0, "Done")
+    back = np.argsort(order, kind="stable")
     return TiltedPath(
         t=grid,
-        centers=centers,
-        tilted_sse=np.array([b.tilted_sse for b in best]),
-        sse=sse,
-        city_cost=np.array([b.city_cost for b in best]),
-        error=np.zeros(len(grid)),
-        arrangement=arrangement,
+        centers=np.array([each.centers for each in final])[back],
+        tilted_sse=np.array([each.tilted_sse for each in final])[back],
+        sse=np.array([each.sse for each in final])[back],
+        city_cost=np.array([each.city_cost for each in final])[back],
+        error=np.array([each.left for each in final])[back],
+        arrangement=np.cumsum(jumps)[back],
     )
+
+
+def _silent(fraction: float, text: str) -> None:
+    """Report to nobody."""
+
+
+def _walk(search: Search, grid: Array, rng: np.random.Generator, report: Progress) -> list[Descent]:
+    """The lowest fixed points found on the middle level: searched for at a few t, then handed on both ways."""
+    column = COLUMN[search.criterion]
+    last = len(grid) - 1
+    best: dict[int, Descent] = {}
+    anchors = sorted({round(i) for i in np.linspace(0, last, ANCHORS)})
+    for a, i in enumerate(anchors):
+        report(0.4 * a / len(anchors), f"Searching at t = {grid[i]:.3g}")
+        best[i] = descend(search.middle, search.best(grid[i], rng, SEARCHES), grid[i])
+    tried: set[tuple[int, int]] = set()  # (start, t)
+    alive: list[Descent] = []  # keeps the identities in `tried` unique
+    for lap in range(LAPS):
+        report(0.4 + 0.1 * lap / LAPS, "Walking the path both ways")
+        improved = False
+        for back in (-1, 1):
+            for i in range(last + 1)[::-back]:
+                start = best.get(i + back)
+                if start is None or (id(start), i) in tried:
+                    continue
+                tried.add((id(start), i))
+                alive.append(start)
+                report(0.4 + 0.1 * (lap + i / (last + 1)) / LAPS, f"Walking the path, t = {grid[i]:.3g}")
+                found = descend(search.middle, start.centers, grid[i])
+                if i not in best or found.history[-1, column] < best[i].history[-1, column] * (1 - 1e-9):
+                    best[i] = found
+                    improved = True
+        if not improved:
+            break
+    return [best[i] for i in range(last + 1)]
+
+
+def _matched(centers: Array, k: int) -> Array:
+    """Number the k free facilities so that each is the one nearest to itself at the t before."""
+    for before, here in zip(centers[:-1], centers[1:], strict=True):
+        cost = ((before[:k, None] - here[None, :k]) ** 2).sum(axis=2)
+        here[:k] = here[:k][linear_sum_assignment(cost)[1]]
+    return centers
+
+
+def _jumps(problem: Problem, grid: Array, centers: Array) -> NDArray[np.bool_]:
+    """True where the facilities at a t are not reached from those at the t before, nor these from those."""
+    jumps = np.zeros(len(grid), dtype=np.bool_)
+    for i in range(1, len(grid)):
+        near = SAME * np.sqrt(((centers[i] - centers[i - 1]) ** 2).sum(axis=1).max())
+        forward = descend(problem, centers[i - 1], grid[i], tol=1e-4).centers
+        if np.abs(forward - centers[i]).max() > near:
+            backward = descend(problem, centers[i], grid[i - 1], tol=1e-4).centers
+            jumps[i] = np.abs(backward - centers[i - 1]).max() > near
+    return jumps

@@ -1,56 +1,77 @@
-"""Where to start: a search over starts of different kinds, because the landscape has bad local minima."""
+"""Where to start: several searches with starts of different kinds, because the landscape has bad local minima."""
+
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from tkm_core.descent import Problem, descend, descend_all
+from tkm_core import explore
+from tkm_core.coarse import cells, condense
+from tkm_core.descent import Problem, descend_all
 from tkm_core.objective import Array
+from tkm_core.threads import in_parallel
+
+LARGE = 20_000  # residents beyond which the search and the path work on stand-ins first
+SEARCHES = 4  # independent searches of n_init="auto"
+PATIENCE = 20  # moves in a row that may fail before a search gives up
+MILD_TILT = 0.5  # t times the variance up to which the landscape is nearly that of k-means
+COLUMN = {"city": 0, "cluster": 1}  # of a descent's values
 
 
-def kmeans_plus_plus(problem: Problem, rng: np.random.Generator, fixed: Array | None = None) -> Array:
-    """Seeds drawn by squared distance to the nearest seed so far (Arthur and Vassilvitskii), fixed facilities first."""
-    return _seeds(problem, rng, fixed, power=1.0)
+@dataclass(frozen=True)
+class Search:
+    """A problem at its levels: all residents, stand-ins for many of them, and a few hundred cells to explore."""
 
+    full: Problem
+    fixed: Array
+    criterion: str
 
-def _seeds(problem: Problem, rng: np.random.Generator, fixed: Array | None, power: float) -> Array:
-    """power 0: residents by population; 1: k-means++; infinity: farthest first."""
-    X, w, k = problem.X, problem.weights, problem.n_free
-    seeds = np.empty((k, X.shape[1]))
-    f = np.full(len(X), np.inf)
-    if fixed is not None:
-        for site in fixed:
-            f = np.minimum(f, ((X - site) ** 2).sum(axis=1))
-    for j in range(k):
-        if not np.isfinite(f[0]) or power == 0:
-            chance = w
-        elif power == np.inf:
-            chance = np.where(w > 0, f, -1.0) == f[w > 0].max()
-        else:
-            chance = w * f
-        cumulative = np.cumsum(chance)
-        if cumulative[-1] <= 0:  # every resident already has a seed on the doorstep
-            cumulative = np.cumsum(w)
-        i = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
-        seeds[j] = X[min(i, len(X) - 1)]
-        f = np.minimum(f, ((X - seeds[j]) ** 2).sum(axis=1))
-    return seeds if fixed is None else np.vstack([seeds, fixed])
+    @cached_property
+    def middle(self) -> Problem:
+        """The level on which candidates are compared: the residents themselves, if they are not too many."""
+        if len(self.full.X) <= LARGE:
+            return self.full
+        return self._problem(*condense(self.full.X, self.full.weights))
 
+    @cached_property
+    def variance(self) -> float:
+        """Weighted variance per axis: the unit in which t is mild or strong."""
+        X, w = self.middle.X, self.middle.weights
+        spread = np.average((X - np.average(X, axis=0, weights=w)) ** 2, axis=0, weights=w)
+        return float(spread.mean())
 
-def best_plan(
-    problem: Problem,
-    t: float,
-    rng: np.random.Generator,
-    *,
-    fixed: Array | None,
-    n_init: str | int,
-    criterion: str,
-) -> Array:
-    """The start whose descent ends lowest by ``criterion``."""
-    column = 0 if criterion == "city" else 1
-    if n_init == 1:
-        return kmeans_plus_plus(problem, rng, fixed)
-    count = 16 if n_init == "auto" else int(n_init)
-    kinds = [1.0, 0.0, 1.0, 0.0, np.inf]
-    starts = np.array([_seeds(problem, rng, fixed, kinds[i % len(kinds)]) for i in range(count)])
-    starts[0] = descend(problem, starts[0], 0.0).centers
-    ends, values = descend_all(problem, starts, t)
-    return ends[values[:, column].argmin()]
+    def _problem(self, X: Array, weights: Array) -> Problem:
+        return Problem.of(X, weights, self.full.n_free, self.fixed)
+
+    def _cells(self, mild: bool) -> Problem:
+        count = max(250, 30 * self.full.n_free) if mild else max(1000, 60 * self.full.n_free)
+        if len(self.middle.X) <= count:
+            return self.middle
+        return self._problem(*cells(self.middle.X, self.middle.weights, count))
+
+    def candidates(self, t: float, rng: np.random.Generator, count: int) -> Array:
+        """The winners (count, k, d) of independent searches at t, as fixed points on the middle level."""
+        mild = t * self.variance <= MILD_TILT
+        kinds = np.array(
+            [explore.KMEANS_PP, explore.FARTHEST, explore.KMEANS if mild else explore.RESIDENTS],
+            dtype=np.int64,
+        )
+        problem = self._cells(mild)
+        found = np.empty((count, problem.n_free + len(self.fixed), problem.X.shape[1]))
+        seeds = rng.integers(2**31, size=count)
+        small = problem.small(t, problem.X[:1])
+
+        def run(rows: slice) -> None:
+            for i in range(rows.start, rows.stop):
+                explore.explore(
+                    problem.X, problem.weights, self.fixed, problem.n_free, t, small, COLUMN[self.criterion], kinds,
+                    PATIENCE, 1e-2, seeds[i], found[i],
+                )  # fmt: skip
+
+        in_parallel(run, count, 1)
+        return found
+
+    def best(self, t: float, rng: np.random.Generator, count: int) -> Array:
+        """The candidate that ends lowest on the middle level, as its fixed point there."""
+        ends, values = descend_all(self.middle, self.candidates(t, rng, count), t, tol=1e-4)
+        return ends[values[:, COLUMN[self.criterion]].argmin()]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tkm_core.descent import Descent, Problem
+from tkm_core.explore import KMEANS_PP, seeds
 from tkm_core.objective import Array, city_cost, tilted_sse
 
 
@@ -11,7 +12,7 @@ def descend_by_sgd(
     t: float,
     rng: np.random.Generator,
     *,
-    fixed: Array | None = None,
+    fixed: Array,
     learning_rate: float = 0.05,
     n_epochs: int = 5,
     batch_size: int = 100,
@@ -22,17 +23,16 @@ def descend_by_sgd(
     The gradient's sum runs over the batch and its denominator over all residents, as the paper prints it; the sign is
     that of descent. The start is k-means++ seeding. Only finite t.
     """
-    from tkm_core.search import kmeans_plus_plus
-
     if np.isinf(t):
         msg = "solver='sgd' cannot run at t = infinity: its gradient has no limit there. Use solver='newton'."
         raise ValueError(msg)
     X, weights, k = problem.X, problem.weights, problem.n_free
     total = float(weights.sum())
-    centers = kmeans_plus_plus(problem, rng, fixed)
+    centers = np.vstack([np.empty((k, X.shape[1])), fixed])
+    seeds(X, weights, centers, k, KMEANS_PP, int(rng.integers(2**31)))
     batch_size = min(batch_size, len(X))
     members = np.arange(len(centers))
-    history = np.empty((n_iter + 1, 2))
+    history = np.empty((n_iter + 1, 3))
     for it in range(n_iter + 1):
         f = (
             ((X[:, None, :] - centers[None, :, :]) ** 2).sum(axis=2)
@@ -41,7 +41,11 @@ def descend_by_sgd(
         )
         labels = f.argmin(axis=1).astype(np.int32)
         f = f[np.arange(len(X)), labels]
-        history[it] = city_cost(f, weights, t), tilted_sse(f, labels, weights, len(centers), t)
+        history[it] = (
+            city_cost(f, weights, t),
+            tilted_sse(f, labels, weights, len(centers), t),
+            city_cost(f, weights, 0.0),
+        )
         if it == n_iter:
             break
         inside = labels == members[:, None]
@@ -61,7 +65,7 @@ def descend_by_sgd(
             np.add.at(gradient, own, -2 * pull)
             centers[:k] -= learning_rate * gradient[:k]
             f = ((X - centers[labels]) ** 2).sum(axis=1)
-    return Descent(centers, labels, n_iter, converged=True, history=history)
+    return Descent(centers, labels, n_iter, left=np.nan, history=history)
 
 
 def _distances(X: Array, centers: Array) -> Array:
