@@ -171,9 +171,10 @@ class Residents:
         if report.total_weight <= 0:
             msg = "The population is 0 in every row: choose another column (weight=), or none (weight=False)."
             raise ResidentsError(msg, needs="weight", report=report)
-        crs = projection.local_crs(lonlat)
+        sample = projection.survey(lonlat)
+        crs = projection.local_crs(sample)
         report.crs = crs_name(crs)
-        report.worst_error = projection.worst_error(lonlat, crs)
+        report.worst_error = projection.worst_error(sample, crs)
         if report.worst_error > 0.01:
             sentence = (
                 f"The area is so large that straight distances are wrong by up to {report.worst_error:.0%}."

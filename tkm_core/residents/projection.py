@@ -85,7 +85,7 @@ def centre_of(lonlat: Floats) -> Floats:
     >>> centre_of(np.array([[179.0, -17.0], [-179.0, -17.0]])).round(6)
     array([180., -17.])
     """
-    sample = _survey(lonlat)
+    sample = survey(lonlat)
     vectors = unit_vectors(sample)
     mean = vectors.mean(axis=0)
     if np.linalg.norm(mean) < 1e-6:  # spread evenly around the globe: any centre is as good
@@ -101,9 +101,9 @@ def centre_of(lonlat: Floats) -> Floats:
     return middle if distance_from(middle, sample).max() < CONTINENT_RADIUS else np.array([lon0, lat0])
 
 
-def _survey(lonlat: Floats) -> Floats:
+def survey(lonlat: Floats) -> Floats:
     """An even sample of many points plus the extremes in both axes; all of few."""
-    if len(lonlat) <= SURVEY:
+    if len(lonlat) <= 2 * SURVEY:
         return lonlat
     step = -(-len(lonlat) // SURVEY)
     ends = [f(lonlat[:, axis]) for axis in (0, 1) for f in (np.argmin, np.argmax)]
@@ -140,7 +140,7 @@ def local_crs(lonlat: Floats) -> CRS:
     'Lambert Azimuthal Equal Area'
     """
     centre = centre_of(lonlat)
-    sample = _survey(lonlat)
+    sample = survey(lonlat)
     if distance_from(centre, sample).max() <= CITY_RADIUS and -80 <= centre[1] <= 84:
         zone = int((centre[0] + 180) // 6) % 60 + 1
         meridian = zone * 6 - 183
@@ -165,7 +165,7 @@ def worst_error(lonlat: Floats, crs: CRS) -> float:
     >>> bool(worst_error(city, local_crs(city)) < 0.001)
     True
     """
-    sample = _survey(lonlat)
+    sample = survey(lonlat)
     xy = transform(sample, WGS84, crs)
     directions = np.radians(np.arange(0, 360, 22.5))
     outermost = np.argmax(xy @ np.vstack([np.cos(directions), np.sin(directions)]), axis=0)

@@ -141,7 +141,8 @@ def lone_points(lonlat: Floats) -> npt.NDArray[np.intp]:
 
 def _within(lonlat: Floats, centre: Floats, gap: float) -> bool:
     """Whether a box around all points is surely within a distance of the centre: true for every city."""
-    (west, south), (east, north) = lonlat.min(axis=0), lonlat.max(axis=0)
+    lon, lat = lonlat[:, 0], lonlat[:, 1]
+    west, east, south, north = lon.min(), lon.max(), lat.min(), lat.max()
     if east - west > 30 or max(abs(south), abs(north)) > 80:
         return False
     rim = np.array([[lon, lat] for lon in np.linspace(west, east, 9) for lat in (south, north)])

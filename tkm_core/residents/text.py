@@ -22,6 +22,7 @@ LOOK = 256 << 10  # bytes that are looked at to find delimiter and header
 LOOK_ROWS = 400
 TITLES = 40  # rows that may stand above a header
 LONGEST_LINE = 8 << 20  # bytes
+BLOCK = 1 << 20  # bytes parsed at a time; the smaller, the better they spread over the cores
 LISTED_RAGGED = 100_000
 USUAL = (",", ";", "\t", "|")
 ODD = "^~#:!$%&*/\\@=¦§¬•\x01\x1c\x1d\x1e\x1f"
@@ -241,7 +242,7 @@ def fit(row: list[str], numeric: list[bool]) -> list[str]:
 
 
 def _parse(
-    buffer: pa.Buffer, layout: Layout, names: list[str], *, newlines: bool
+    buffer: pa.Buffer, layout: Layout, names: list[str], *, newlines: bool, block: int = BLOCK
 ) -> tuple[pa.Table, list[str]]:
     ragged: list[str] = []
 
@@ -257,7 +258,7 @@ def _parse(
     try:
         table = pacsv.read_csv(
             pa.BufferReader(buffer),
-            pacsv.ReadOptions(column_names=layout.names, block_size=LONGEST_LINE),
+            pacsv.ReadOptions(column_names=layout.names, block_size=block),
             pacsv.ParseOptions(
                 delimiter=layout.delimiter, newlines_in_values=newlines, invalid_row_handler=keep_aside
             ),
@@ -269,6 +270,8 @@ def _parse(
             ),
         )
     except pa.ArrowInvalid as error:
+        if "straddl" in str(error) and block < LONGEST_LINE:
+            return _parse(buffer, layout, names, newlines=newlines, block=LONGEST_LINE)
         msg = "The file cannot be read as a table: "
         msg += "a line of it is too long." if "straddl" in str(error) else "its lines do not fit together."
         raise ResidentsError(msg, needs="delimiter") from error
