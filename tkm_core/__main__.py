@@ -257,7 +257,7 @@ def _progress() -> Iterator[Callable[[float, str], None]]:
     with tqdm(total=1.0, disable=None, leave=False, file=sys.stderr, bar_format=shape) as bar:
 
         def show(fraction: float, text: str) -> None:
-            bar.set_description_str(text, refresh=False)
+            bar.set_description_str(text, refresh=bar.n == 0)
             bar.update(max(0.0, fraction - bar.n))
 
         yield show
