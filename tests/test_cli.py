@@ -358,3 +358,25 @@ def test_a_closed_pipe_is_no_error():
 def test_arrows_survive_an_old_terminal():
     done = run("plan", "generated-300", "-k", "2", env=os.environ | {"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
+
+
+def test_a_mistake_is_answered_without_loading_the_solver():
+    heavy = ("numba", "sklearn", "scipy", "pandas", "geopandas", "numpy", "streamlit")
+    code = (
+        "import sys, tkm_core.__main__ as command\n"
+        "try:\n    command.main(['plan', 'x', '-k', '0'])\nexcept SystemExit:\n    pass\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_public_names_are_there():
+    import tkm_core as tkm
+
+    for name in tkm.__all__:
+        assert getattr(tkm, name) is not None
+        assert name in dir(tkm)
+    assert sorted(tkm.__all__) == sorted(tkm._ROOM_OF)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = tkm.nonsense

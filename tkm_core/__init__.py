@@ -4,23 +4,64 @@
 >>> model = tkm.TiltedKMeans(2, t=0.5, random_state=0).fit([[0, 0], [0, 1], [5, 5], [5, 6]])
 >>> round(tkm.evaluate([[0, 0], [0, 1], [5, 5], [5, 6]], model.cluster_centers_).largest_distance, 6)
 0.5
+
+Each name is imported when it is first used, so that the command line answers at once.
 """
 
-from tkm_core.evaluation import Evaluation, evaluate
-from tkm_core.methods import METHODS, MethodTooLargeError, Solution, run_method
-from tkm_core.neighbourhood import neighbourhood_radius
-from tkm_core.path import TiltedPath, tilted_path
-from tkm_core.solver import TiltedKMeans
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tkm_core.evaluation import Evaluation, evaluate
+    from tkm_core.methods import METHODS, MethodTooLargeError, Solution, run_method
+    from tkm_core.neighbourhood import neighbourhood_radius
+    from tkm_core.path import TiltedPath, tilted_path
+    from tkm_core.plan import Plan, make_plan
+    from tkm_core.residents import Residents, ResidentsError, load_residents
+    from tkm_core.residents.samples import SAMPLES, load_sample
+    from tkm_core.solver import TiltedKMeans
+
+_ROOMS = {
+    "tkm_core.evaluation": ("Evaluation", "evaluate"),
+    "tkm_core.methods": ("METHODS", "MethodTooLargeError", "Solution", "run_method"),
+    "tkm_core.neighbourhood": ("neighbourhood_radius",),
+    "tkm_core.path": ("TiltedPath", "tilted_path"),
+    "tkm_core.plan": ("Plan", "make_plan"),
+    "tkm_core.residents": ("Residents", "ResidentsError", "load_residents"),
+    "tkm_core.residents.samples": ("SAMPLES", "load_sample"),
+    "tkm_core.solver": ("TiltedKMeans",),
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "METHODS",
+    "SAMPLES",
     "Evaluation",
     "MethodTooLargeError",
+    "Plan",
+    "Residents",
+    "ResidentsError",
     "Solution",
     "TiltedKMeans",
     "TiltedPath",
     "evaluate",
+    "load_residents",
+    "load_sample",
+    "make_plan",
     "neighbourhood_radius",
     "run_method",
     "tilted_path",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM_OF:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = getattr(import_module(_ROOM_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -21,7 +21,9 @@ class _Parser(argparse.ArgumentParser):
 
 def parser(plan_command: Command, compare_command: Command) -> argparse.ArgumentParser:
     """Build the parser; the experiments read their own arguments."""
-    top = _Parser(prog="tkm_core", description="Where to put facilities so that everyone is reached evenly.")
+    top = _Parser(
+        prog="python -m tkm_core", description="Where to put facilities so that everyone is reached evenly."
+    )
     top.add_argument("--version", action="version", version=f"EvenReach {VERSION}")
     commands = top.add_subparsers(required=True, metavar="{plan,compare,experiment}")
     plan = commands.add_parser("plan", help="place facilities and write them out")
