@@ -39,6 +39,7 @@ class Roles:
     group: str | None = None
     id: str | None = None
     decimal: str = "."
+    decimals: dict[str, str] = field(default_factory=dict)
     columns: dict[str, Column] = field(default_factory=dict)
     proposed_weights: list[str] = field(default_factory=list)
     numbers: dict[str, Floats] = field(default_factory=dict)
@@ -78,10 +79,11 @@ def find_roles(table: Table, choices: Mapping[str, Choice], decimal: str | None 
     samples = {name: _samples(table.head[name]) for name in table.names}
     roles.columns = {name: Column(name, samples=tuple(samples[name][:SAMPLES])) for name in table.names}
     texts = [name for name in table.names if is_text(table.head[name].type)]
-    guesses = [guess_decimal(samples[name]) for name in texts]
-    roles.decimal = decimal or ("," if "," in guesses else ".")
+    guesses = {name: guess_decimal(samples[name]) for name in texts}
+    roles.decimal = decimal or ("," if "," in guesses.values() else ".")
+    roles.decimals = {name: decimal or guess or roles.decimal for name, guess in guesses.items()}
     for name in table.names:
-        numbers = to_numbers(table.head[name], roles.decimal)
+        numbers = to_numbers(table.head[name], roles.decimals.get(name, "."))
         present = len(table.head) - table.head[name].null_count
         if np.isfinite(numbers).sum() > 0.5 * present > 0:
             roles.numbers[name] = numbers

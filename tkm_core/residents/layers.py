@@ -25,6 +25,19 @@ Floats = npt.NDArray[np.float64]
 SUFFIX = {"geojson": ".geojson", "geopackage": ".gpkg", "shapefile": ".shp", "kml": ".kml"}
 TITLE = {"geojson": "GeoJSON", "geopackage": "GeoPackage", "shapefile": "Shapefile", "kml": "KML"}
 DRIVERS = {"GeoJSON", "GPKG", "ESRI Shapefile", "KML", "LIBKML", "TopoJSON", "ESRIJSON", "JSONFG", "SQLite"}
+# What GDAL adds to every KML layer, whatever the file holds.
+KML_OWN = (
+    "id",
+    "timestamp",
+    "begin",
+    "end",
+    "altitudeMode",
+    "tessellate",
+    "extrude",
+    "visibility",
+    "drawOrder",
+    "icon",
+)
 DEEPEST = 64  # brackets within brackets; a multipolygon in a collection needs 8
 POINTS, LINES, POLYGONS, COLLECTION = (0, 4), (1, 2, 5), (3, 6), 7
 
@@ -88,7 +101,9 @@ def _read(source: Source, path: Path, layer: str | None) -> Table:
     if info["driver"] not in DRIVERS:
         raise _unreadable(source)
     geometry = meta["geometry_name"] or "wkb_geometry"
-    attributes = read.drop_columns([geometry]) if geometry in read.column_names else read
+    made = KML_OWN if source.kind == "kml" else ()
+    dropped = [name for name in read.column_names if name == geometry or name in made]
+    attributes = read.drop_columns(dropped)
     names = unique_names(attributes.column_names)
     attributes = attributes.rename_columns(names)
     table = Table(TITLE[source.kind], names, attributes.slice(0, LOOK_AT), whole(attributes))

@@ -191,7 +191,7 @@ def _locate(
     certain = named
     if roles.x and roles.y:
         names = [roles.x, roles.y]
-        points = table.numbers(names, columns, roles.decimal)
+        points = table.numbers(names, columns, roles.decimals)
     elif roles.lonlat:
         names = [roles.lonlat]
         points, x_first = split_pairs(columns[roles.lonlat])
@@ -218,7 +218,7 @@ def _longitude_first(name: str, points: Floats) -> bool:
 def _weights(table: Table, columns: pa.Table, roles: Roles, report: Report) -> Floats | None:
     if roles.weight is None:
         return None
-    weights = table.numbers([roles.weight], columns, roles.decimal)[:, 0]
+    weights = table.numbers([roles.weight], columns, roles.decimals)[:, 0]
     if not np.isfinite(weights).any():
         msg = (
             f"“{roles.weight}” holds no numbers, so it cannot count people. Choose another column (weight=)."

@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 COMMA = r"^[+-]?(\d+(,\d*)?|,\d+)$"
 GROUPED_BY_COMMA = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
-GROUPED_BY_DOT = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3}){2,}|[+-]?[1-9]\d{0,2}(\.\d{3})+,\d+")
+GROUPED_BY_DOT = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 SIGNS = str.maketrans(
     {"−": "-", "–": "-", "＋": "+", "’": "'", "′": "'", "″": '"', "“": '"', "”": '"', "º": "°", "˚": "°"}
@@ -38,11 +38,15 @@ def guess_decimal(samples: Iterable[str]) -> str | None:
     point = False
     for sample in samples:
         text = sample.strip()
-        if GROUPED_BY_DOT.fullmatch(text) and "," in text:
+        if GROUPED_BY_DOT.fullmatch(text):
+            if "," in text:
+                return ","
+        elif GROUPED_BY_COMMA.fullmatch(text):
+            point = point or "." in text
+        elif DECIMAL_COMMA.fullmatch(text):
             return ","
-        if DECIMAL_COMMA.fullmatch(text) and not GROUPED_BY_COMMA.fullmatch(text):
-            return ","
-        point = point or bool(re.fullmatch(r"[+-]?[\d,]*\.\d+", text))
+        else:
+            point = point or bool(re.fullmatch(r"[+-]?\d*\.\d+", text))
     return "." if point else None
 
 
@@ -51,8 +55,10 @@ def read_number(text: str, decimal: str = ".") -> float:
 
     Examples
     --------
-    >>> read_number("16人"), read_number("+32.46"), read_number("1.234,5", ","), read_number("12'500")
+    >>> read_number("16人"), read_number("+32.46"), read_number("1.234,5"), read_number("12'500")
     (16.0, 32.46, 1234.5, 12500.0)
+    >>> read_number("1.200"), read_number("1.200", ","), read_number("48.85", ",")
+    (1.2, 1200.0, 48.85)
     >>> read_number("48°51'24\"N"), read_number("122.5 W"), read_number("none")
     (48.85666666666667, -122.5, nan)
     """
@@ -73,7 +79,7 @@ def read_number(text: str, decimal: str = ".") -> float:
     elif digits.count(".") > 1 or digits.count(",") > 1:
         decimal = "," if "." in digits else "."
     elif "." in digits:
-        decimal = "."
+        decimal = "," if decimal == "," and GROUPED_BY_DOT.fullmatch(digits) else "."
     elif "," in digits and not GROUPED_BY_COMMA.fullmatch(digits):
         decimal = ","
     digits = digits.replace("." if decimal == "," else ",", "").replace(",", ".")

@@ -1,6 +1,6 @@
 """A table as every format delivers it: names, a look at the first rows, and whole columns on demand."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -61,17 +61,19 @@ class Table:
     pieces: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] | None = None
     n_rows: int = 0
 
-    def numbers(self, names: Sequence[str], columns: pa.Table, decimal: str) -> Floats:
+    def numbers(self, names: Sequence[str], columns: pa.Table, decimals: Mapping[str, str]) -> Floats:
         """Some columns as numbers, shape (n, columns): out of `columns`, or read piece by piece."""
         if self.pieces is None:
             out = np.empty((columns.num_rows, len(names)))
             for place, name in enumerate(names):
-                out[:, place] = to_numbers(columns[name], decimal)
+                out[:, place] = to_numbers(columns[name], decimals.get(name, "."))
             return out
         out, start = np.empty((self.n_rows, len(names))), 0
         for piece in self.pieces(names):
             for place, name in enumerate(names):
-                out[start : start + len(piece), place] = to_numbers(piece.column(name), decimal)
+                out[start : start + len(piece), place] = to_numbers(
+                    piece.column(name), decimals.get(name, ".")
+                )
             start += len(piece)
         return out
 
