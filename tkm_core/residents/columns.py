@@ -24,7 +24,7 @@ PAIR = re.compile(rf"^\s*[\[(]?\s*(?P<first>{DEGREES})\s*[,;/ ]\s*(?P<second>{DE
 WKT_POINT = re.compile(
     r"(?i)^\s*(?:SRID=\d+;)?\s*POINT\s*Z?\s*\(\s*(?P<x>[+-]?[\d.eE+-]+)\s+(?P<y>[+-]?[\d.eE+-]+)"
 )
-SENTINELS = (-9999.0, -99999.0, -999999.0, -2147483646.0, -2147483647.0, -2147483648.0, -999.0, -99.0, -1.0)
+REPEATED = re.compile(r"\(\d+\)$")  # a name the file has twice
 
 
 @dataclass
@@ -179,9 +179,9 @@ def _named_pairs(names: list[str], roles: Roles) -> list[tuple[float, str, str, 
                 degrees = _fits_degrees(roles.numbers[x], roles.numbers[y])
                 apart = abs(names.index(x) - names.index(y))
                 alike = difflib.SequenceMatcher(None, x.casefold(), y.casefold()).ratio()
-                score = (
-                    sum(scores) + bonus + 3.0 * degrees + alike - 0.1 * min(apart, 10) - 0.01 * names.index(x)
-                )
+                repeated = bool(REPEATED.search(x)) + bool(REPEATED.search(y))
+                score = sum(scores) + bonus + 3.0 * degrees + alike - repeated
+                score -= 0.1 * min(apart, 10) + 0.01 * names.index(x)
                 pairs.append((score, x, y, degrees))
     pairs.sort(key=lambda pair: -pair[0])
     taken: set[str] = set()

@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 EPSG_CODE = re.compile(r"(?i)\bEPSG\s*[:_ =/-]*\s*(?:0:)?(\d{4,6})(?!\d)")
 # Grids in use: code, millions of people in its area (the order of magnitude counts), language of its files.
 GRIDS = """
-2056 9 de,fr,it | 21781 4 de,fr,it | 27700 67 en | 2157 5 en | 29903 2 en | 29902 2 en | 2154 66 fr
+2056 9 de,fr,it | 21781 4 de,fr,it | 27700 200 en | 2157 5 en | 29903 2 en | 29902 2 en | 2154 66 fr
 27572 8 fr | 3942 2 fr | 3943 3 fr | 3944 3 fr | 3945 4 fr | 3946 4 fr | 3947 3 fr | 3948 4 fr | 3949 6 fr
 3950 3 fr | 28992 18 nl | 31370 11 nl,fr | 3812 5 nl,fr | 25832 60 de,da,no,it | 25833 22 de,no,sv
 4647 5 de | 31466 6 de | 31467 20 de | 31468 12 de | 31469 4 de | 31287 9 de | 31254 1 de | 31255 2 de
@@ -51,7 +51,7 @@ UTM_WEIGHT = 25.0  # millions of people a zone, over a large area: likely only w
 HINTS = (
     (r"lv95|ch1903\+", 2056), (r"lv03|ch1903(?!\+)", 21781), (r"lambert.?93|l93\b|lamb93|rgf93", 2154),
     (r"rijksdriehoek|\brd_?[xy]\b|\b[xy]_?rd\b|amersfoort", 28992), (r"lambert.?72", 31370),
-    (r"osgb|british.?national|\bbng\b", 27700),
+    (r"osgb|british.?national|\bbng\b|easting|northing", 27700),
     (r"gauss|hochwert|rechtswert", 31467), (r"utm.?32|etrs89.?32|zone.?32", 25832),
     (r"utm.?33|zone.?33", 25833), (r"sweref", 3006), (r"tm35fin|etrs.?tm35", 3067), (r"krovak|jtsk", 5514),
     (r"\bnztm", 2193), (r"twd97", 3826), (r"svy21", 3414), (r"hk80|hk1980", 2326), (r"mercator", 3857),
@@ -59,7 +59,7 @@ HINTS = (
 )  # fmt: skip
 # Words that appear in the headers of a language's tables, and in few others'.
 LANGUAGES = {
-    "en": "area perimeter community name county street address city state district zip number population "
+    "en": "area perimeter community name county street address city state district zip number "
     "neighborhood housing type",
     "de": "strasse straße ort gemeinde plz stadt kreis einwohner bezirk hausnummer ortschaftsname kanton "
     "gemeindename sprache",
@@ -207,7 +207,7 @@ def suggest(points: Floats, texts: Sequence[str], *, limit: int = 6) -> list[tup
         fill = min(1.0, extent / grid.square_kilometres) ** 0.5
         score = inside * people * fill / grid.square_kilometres
         if languages and spoken:
-            score *= 5.0 if languages & spoken else 0.1
+            score *= 5.0 if languages & spoken else 0.3
         if languages & set(SCRIPTS) and not languages & spoken:
             score *= 0.02
         scores[code] = score * (1_000 if code in hinted else 1)

@@ -128,9 +128,8 @@ def guess_delimiter(look: str) -> str:
         if not rows:
             continue
         width, count = Counter(map(len, rows)).most_common(1)[0]
-        foreign = sum(
-            any(other in cell for other in USUAL[1:] if other != mark) for row in rows for cell in row
-        )
+        signs = [other for other in (*USUAL[1:], '"') if other != mark]
+        foreign = sum(any(sign in cell for sign in signs) for row in rows for cell in row)
         if width > 1:
             even = count / len(rows)
             scores[mark] = even * (1 - foreign / sum(map(len, rows))) * (
