@@ -22,7 +22,7 @@ def neighbourhood_radius(
     """r_i: how far resident i must go to meet a k-th of the population (their own point included).
 
     The radius of the smallest ball around each resident that holds at least W / k; without weights that is
-    the distance to the (n/k)-th nearest resident, counting oneself first. Takes n² time, but memory for n only.
+    the distance to the (n/k)-th nearest resident, counting oneself first. Time grows with n², memory with n.
 
     Examples
     --------

@@ -151,6 +151,28 @@ def test_sample_without_weights_has_no_row_twice_and_with_weights_follows_the_po
     assert (plain.centers < 1900).any()
 
 
+def test_a_sample_can_be_too_large_too():
+    points, _ = residents(0, n=20_000)
+    with pytest.raises(MethodTooLargeError, match="FR on 10,000 residents would need") as refused:
+        run_method("fr", points, 4, sample=10_000)
+    assert not refused.value.estimate.feasible
+
+
+def test_sfr_that_finds_too_many_representatives_stops_before_the_program():
+    points = np.random.default_rng(0).normal(size=(6000, 8))
+    with pytest.raises(MethodTooLargeError, match=r"SFR on .* representatives of 6,000 places would need"):
+        run_method("sfr", points, 4)
+
+
+def test_a_sample_of_few_places_opens_fewer():
+    points = np.arange(300.0)[:, None]
+    crowd = np.where(points[:, 0] < 2, 1e9, 1.0)
+    for name in METHODS:
+        found = run(name, points, 4, sample=10, random_state=0, sample_weight=crowd)
+        assert found.sampled == 10
+        assert len(found.centers) <= 2
+
+
 def test_a_sample_larger_than_the_city_is_everyone():
     points, _ = residents(0)
     assert run_method("mv", points, 3, sample=1000).sampled is None

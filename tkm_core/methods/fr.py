@@ -138,5 +138,5 @@ METHOD = Method(
     centers_are_points=True,
     options={},
     place=place,
-    cost=lambda n, _d, k: lp_cost(n, k),
+    cost=lambda n, _d, _k: lp_cost(n),
 )

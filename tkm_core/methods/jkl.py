@@ -44,5 +44,5 @@ METHOD = Method(
     centers_are_points=True,
     options={},
     place=place,
-    cost=lambda n, d, _k: (1e-7 * n * n + 1e-6 * n, 200 * n + 8 * min(n * n, 4_000_000) * (d + 4)),
+    cost=lambda n, d, _k: (2e-8 * n * n * (1 + d / 8), 200 * n + 10_000_000),
 )

@@ -29,5 +29,5 @@ METHOD = Method(
     centers_are_points=False,
     options={"n_init": 10, "max_iter": 300, "tol": 1e-4},
     place=place,
-    cost=lambda n, d, k: (0.05 + 4e-7 * n * k * (1 + d / 8), 24 * n * (d + 2)),
+    cost=lambda n, d, k: (0.2 + 7e-6 * n * k, 24 * n * (d + 2)),
 )

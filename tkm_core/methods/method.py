@@ -1,7 +1,8 @@
 """What a method is, what it says before it starts, and what it hands back."""
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,7 @@ Progress = Callable[[float, str], None]
 
 MAX_BYTES = 4 * 2**30
 MAX_SECONDS = 600.0
-
-
-class MethodTooLargeError(ValueError):
-    """The method would need more time or memory than is sensible; the message has figures and a way out."""
+SAMPLE_SIZE = 1000
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,19 @@ class Estimate:
     bytes: int
     feasible: bool
     sentence: str
+
+    @property
+    def need(self) -> str:
+        """Time and memory in words."""
+        return f"about {_duration(self.seconds)} and {_size(self.bytes)} of memory"
+
+
+class MethodTooLargeError(ValueError):
+    """The method would need more time or memory than is sensible; ``estimate`` says what, and a way out."""
+
+    def __init__(self, estimate: Estimate) -> None:
+        super().__init__(estimate.sentence)
+        self.estimate = estimate
 
 
 @dataclass(frozen=True)
@@ -65,6 +76,7 @@ class Task:
     n_clusters: int
     random_state: RandomState
     report: Progress
+    max_seconds: float = MAX_SECONDS
 
 
 @dataclass(frozen=True)
@@ -134,6 +146,23 @@ class Solution:
     details: Mapping[str, Any]
 
 
+def judge(title: str, what: str, seconds: float, size: int, max_seconds: float) -> Estimate:
+    """The estimate for running ``title`` on ``what``, in figures and in a sentence.
+
+    >>> judge("JKL", "10,000 residents", 2.5, 5_000_000, 600).sentence
+    'JKL on 10,000 residents takes about 3 s and 5 MB of memory.'
+    """
+    feasible = seconds <= max_seconds and size <= MAX_BYTES
+    bare = Estimate(seconds, size, feasible, "")
+    if feasible:
+        return replace(bare, sentence=f"{title} on {what} takes {bare.need}.")
+    sentence = (
+        f"{title} on {what} would need {bare.need}, which is more than is sensible; "
+        f"run it on a sample of {SAMPLE_SIZE:,} residents instead (sample={SAMPLE_SIZE})."
+    )
+    return replace(bare, sentence=sentence)
+
+
 def part(report: Progress, start: float, stop: float) -> Progress:
     """A reporter for a stage of the work: its 0 to 1 is the whole's ``start`` to ``stop``.
 
@@ -161,3 +190,15 @@ def distinct(centers: Array) -> Array:
     """
     _, first = np.unique(centers, axis=0, return_index=True)
     return centers[np.sort(first)]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{math.ceil(seconds)} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:,.0f} h"
+
+
+def _size(size: int) -> str:
+    return f"{max(1, round(size / 2**20)):,} MB" if size < 2**30 else f"{size / 2**30:,.1f} GB"

@@ -96,7 +96,7 @@ METHOD = Method(
     options={"dilation": 3.0, "ball": 2.0, "min_gain": 0.02},
     place=place,
     cost=lambda n, d, k: (
-        1e-7 * n * n + 3e-8 * n * n * (8 + k),
-        200 * n + 8 * min(n * n, 4_000_000) * (d + 4),
+        n * n * (2e-8 * (1 + d / 8) + 1.5e-8 * (3 + k / 2)),
+        n * (200 + 24 * k) + 100_000_000,
     ),
 )

@@ -20,5 +20,5 @@ METHOD = Method(
     centers_are_points=False,
     options={"max_iter": 500, "learning_rate": 0.05, "n_epochs": 5, "batch_size": 100},
     place=place,
-    cost=lambda n, d, k: (1.0 + 1e-4 * n * (1 + k * d / 10), 64 * n * (d + k)),
+    cost=lambda n, d, k: (0.4 + 3e-4 * n * (1 + k * d / 40), 64 * n * (d + k)),
 )

@@ -1,7 +1,7 @@
 """One way to run every method: checks, sampling, timing, labels."""
 
-import math
 import numbers
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, Literal
 
@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from tkm_core.checks import check_points, check_weights
 from tkm_core.kernels import nearest
 from tkm_core.methods.method import (
-    MAX_BYTES,
     MAX_SECONDS,
+    SAMPLE_SIZE,
     Estimate,
     Method,
     MethodTooLargeError,
@@ -23,11 +23,10 @@ from tkm_core.methods.method import (
     Rows,
     Solution,
     Task,
+    judge,
 )
 from tkm_core.methods.registry import describe
 from tkm_core.objective import Array
-
-SAMPLE_SIZE = 1000
 
 
 def estimate(name: str, n: int, d: int, k: int, *, max_seconds: float = MAX_SECONDS) -> Estimate:
@@ -42,17 +41,7 @@ def estimate(name: str, n: int, d: int, k: int, *, max_seconds: float = MAX_SECO
     on a sample of 1,000 residents instead (sample=1000).
     """
     method = describe(name)
-    seconds, size = method.cost(n, d, k)
-    feasible = seconds <= max_seconds and size <= MAX_BYTES
-    need = _need(seconds, size)
-    if feasible:
-        sentence = f"{method.title} on {n:,} residents takes {need}."
-    else:
-        sentence = (
-            f"{method.title} on {n:,} residents would need {need}, which is more than is sensible; "
-            f"run it on a sample of {SAMPLE_SIZE:,} residents instead (sample={SAMPLE_SIZE})."
-        )
-    return Estimate(seconds, size, feasible, sentence)
+    return judge(method.title, f"{n:,} residents", *method.cost(n, d, k), max_seconds)
 
 
 def run_method(
@@ -88,11 +77,11 @@ def run_method(
     sample : int, "auto" or None
         None runs on everyone or, where that would take too much, raises ``MethodTooLargeError`` before it
         starts: nothing is left out unasked. A number runs on that many residents if there are more. "auto"
-        takes 1,000 only where None would raise, and says so in ``notes``. With ``sample_weight`` residents
-        are drawn by population (a point may be drawn more than once, and then counts so), otherwise without
+        takes 1,000 only where None would raise, and says so in ``notes``. With ``sample_weight`` residents are
+        drawn by population (a point may be drawn more than once, and then counts so), otherwise without
         repetition.
     max_seconds : float
-        The longest estimated time that is still started on everyone.
+        The longest estimated time that is still started.
     **options
         The method's own, see ``describe(name).options``.
 
@@ -113,15 +102,32 @@ def run_method(
     weights = check_weights(sample_weight, len(points))
     k = _check_count(n_clusters, int((weights > 0).sum()))
     used = _check_options(method, options)
+    draw = _check_sample(sample, k)
     rng = check_random_state(random_state)
-    rows, counts, size, notes = _draw(
-        method, points, weights, k, sample, max_seconds, rng, weighted=sample_weight is not None
-    )
     report = _never_falling(progress)
-    if method.centers_are_points:
-        placement = _place_on_points(method, points[rows], counts, k, rng, report, used)
-    else:
-        placement = method.place(Task(points[rows], counts, k, rng, report), **used)
+
+    def attempt(size: int | None, limit: float) -> tuple[Rows, Placement, int | None]:
+        rows, counts = _draw(weights, size, rng, by_population=sample_weight is not None)
+        expected = estimate(name, len(rows), points.shape[1], k, max_seconds=limit)
+        if not expected.feasible:
+            raise MethodTooLargeError(expected)
+        task = Task(points[rows], counts, min(k, len(rows)), rng, report, limit)
+        drawn = size if size is not None and size < np.count_nonzero(weights) else None
+        return rows, _place(method, task, used), drawn
+
+    why = ""
+    try:
+        rows, placement, drawn = attempt(draw, max_seconds)
+    except MethodTooLargeError as refusal:
+        if sample != "auto":
+            raise
+        why = f", because everyone would need {refusal.estimate.need}"
+        rows, placement, drawn = attempt(SAMPLE_SIZE, np.inf)
+    notes = placement.notes
+    if drawn is not None:
+        how = "drawn at random" if sample_weight is None else "drawn by population"
+        of = f"{drawn:,} of the {np.count_nonzero(weights):,} resident points"
+        notes = (f"{method.title} ran on a sample of {of}, {how}{why}.", *notes)
     labels, _ = nearest(points, placement.centers)
     report(1.0, f"{method.title}: done")
     return Solution(
@@ -131,68 +137,37 @@ def run_method(
         seconds=perf_counter() - began,
         centers_are_points=method.centers_are_points,
         rows=None if placement.rows is None else rows[placement.rows],
-        sampled=size,
-        notes=notes + placement.notes,
+        sampled=drawn,
+        notes=notes,
         options=used,
         details=placement.details,
     )
 
 
-def _place_on_points(
-    method: Method,
-    points: Array,
-    weights: Array,
-    k: int,
-    rng: RandomState,
-    report: Progress,
-    options: dict[str, Any],
-) -> Placement:
-    """Run on distinct places: repeated rows and weights mean the same, the order of rows means nothing."""
-    places, first, place_of = np.unique(points, axis=0, return_index=True, return_inverse=True)
-    population = np.bincount(place_of.ravel(), weights, minlength=len(places)).astype(np.float64)
-    found = method.place(Task(places, population, k, rng, report), **options)
-    assert found.rows is not None  # noqa: S101 - what centers_are_points promises
-    return Placement(found.centers, first[found.rows], found.notes, found.details)
+def _place(method: Method, task: Task, options: dict[str, Any]) -> Placement:
+    """Run on distinct places where centres are points: then repeated rows and weights mean the same."""
+    if not method.centers_are_points:
+        return method.place(task, **options)
+    places, first, place_of = np.unique(task.points, axis=0, return_index=True, return_inverse=True)
+    population = np.bincount(place_of.ravel(), task.weights, minlength=len(places)).astype(np.float64)
+    found = method.place(replace(task, points=places, weights=population), **options)
+    return replace(found, rows=first[found.rows])
 
 
-def _draw(
-    method: Method,
-    points: Array,
-    weights: Array,
-    k: int,
-    sample: int | Literal["auto"] | None,
-    max_seconds: float,
-    rng: RandomState,
-    *,
-    weighted: bool,
-) -> tuple[Rows, Array, int | None, tuple[str, ...]]:
-    """Rows to run on, how much each counts, the size of the sample (None: everyone), what to say about it."""
+def _draw(weights: Array, size: int | None, rng: RandomState, *, by_population: bool) -> tuple[Rows, Array]:
+    """Rows to run on, and how much each counts; everyone if ``size`` is None or not smaller."""
     everyone = np.flatnonzero(weights > 0)
-    why = ""
+    if size is None or size >= len(everyone):
+        return everyone, weights[everyone]
+    if by_population:
+        times = rng.multinomial(size, weights[everyone] / weights.sum())
+        return everyone[times > 0], times[times > 0].astype(np.float64)
+    return np.sort(rng.choice(everyone, size, replace=False)), np.ones(size)
+
+
+def _check_sample(sample: object, k: int) -> int | None:
     if sample is None or sample == "auto":
-        expected = estimate(method.name, len(everyone), points.shape[1], k, max_seconds=max_seconds)
-        if expected.feasible:
-            return everyone, weights[everyone], None, ()
-        if sample is None:
-            raise MethodTooLargeError(expected.sentence)
-        size = SAMPLE_SIZE
-        why = f", because everyone would need {_need(expected.seconds, expected.bytes)}"
-    else:
-        size = _check_sample(sample, k)
-    if size >= len(everyone):
-        return everyone, weights[everyone], None, ()
-    if weighted:
-        drawn = rng.multinomial(size, weights[everyone] / weights.sum())
-        rows, counts = everyone[drawn > 0], drawn[drawn > 0].astype(np.float64)
-        how = "drawn by population"
-    else:
-        rows = np.sort(rng.choice(everyone, size, replace=False))
-        counts, how = np.ones(size), "drawn at random"
-    note = f"{method.title} ran on a sample of {size:,} of the {len(everyone):,} resident points, {how}{why}."
-    return rows, counts, size, (note,)
-
-
-def _check_sample(sample: object, k: int) -> int:
+        return None
     if not isinstance(sample, numbers.Integral) or int(sample) < k:
         msg = f'sample is {sample!r}; it must be None, "auto" or a whole number of at least n_clusters ({k}).'
         raise ValueError(msg)
@@ -230,19 +205,3 @@ def _never_falling(progress: Progress | None) -> Progress:
             progress(highest, text)
 
     return report
-
-
-def _need(seconds: float, size: int) -> str:
-    return f"about {_duration(seconds)} and {_size(size)} of memory"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{math.ceil(seconds)} s"
-    if seconds < 5400:
-        return f"{round(seconds / 60)} min"
-    return f"{seconds / 3600:,.0f} h"
-
-
-def _size(size: int) -> str:
-    return f"{max(1, round(size / 2**20)):,} MB" if size < 2**30 else f"{size / 2**30:,.1f} GB"

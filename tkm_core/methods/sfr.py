@@ -4,7 +4,7 @@ import numpy as np
 
 from tkm_core.methods.cover import ball_filter
 from tkm_core.methods.fr import fair_round
-from tkm_core.methods.method import Method, Placement, Task, fewer_note, part
+from tkm_core.methods.method import Method, MethodTooLargeError, Placement, Task, fewer_note, judge, part
 from tkm_core.methods.service_lp import lp_cost
 from tkm_core.neighbourhood import neighbourhood_radius
 
@@ -26,6 +26,10 @@ def place(task: Task, *, delta: float = DELTA) -> Placement:
     cover = ball_filter(task.points, radius, delta)
     points = task.points[cover.chosen]
     weights = np.bincount(cover.owner, task.weights, minlength=len(points)).astype(np.float64)
+    what = f"{len(points):,} representatives of {len(task.points):,} places"
+    expected = judge("SFR", what, *lp_cost(len(points)), task.max_seconds)
+    if not expected.feasible:
+        raise MethodTooLargeError(expected)
     widened = np.maximum(radius[cover.chosen], neighbourhood_radius(points, task.n_clusters, weights))
     chosen, service = fair_round(points, weights, task.n_clusters, widened, part(task.report, 0.3, 1.0))
     rows = cover.chosen[chosen]
@@ -42,10 +46,9 @@ def place(task: Task, *, delta: float = DELTA) -> Placement:
 
 
 def _cost(n: int, d: int, k: int) -> tuple[float, int]:
-    """Representatives keep 0.3 radii apart: their number follows the dimension and k, not n."""
-    representatives = min(n, int(k * 12.0 ** min(d, 6)))
-    seconds, size = lp_cost(representatives, k)
-    return seconds + 1e-7 * n * n, size + 200 * n
+    """With as many representatives as real data had; how many there are, only the filter can tell."""
+    seconds, size = lp_cost(min(n, k * (40, 150)[d > 2]))
+    return seconds + 3e-8 * n * n, size + 200 * n
 
 
 METHOD = Method(
