@@ -314,10 +314,20 @@ def test_more_facilities_than_places_get_a_sentence():
     assert make_plan(town, 2, t=[0]).path.centers.shape == (1, 2, 2)
 
 
-def test_nobody_to_serve_gets_a_sentence():
-    town = Residents.from_lonlat([[1.4, 43.6], [1.5, 43.6]], [0, 0])
-    with pytest.raises(ValueError, match="nobody to serve"):
-        make_plan(town, 1)
+@pytest.mark.parametrize("seed", [-1, None, 1.5, 2**32])
+def test_impossible_seeds_get_a_sentence(city, seed):
+    with pytest.raises(ValueError, match="seed must be a whole number"):
+        make_plan(city, 2, random_state=seed)
+
+
+@pytest.mark.parametrize("t", [[], [0, -1], [np.nan], [0, np.inf]])
+def test_impossible_dials_get_a_sentence(city, t):
+    with pytest.raises(ValueError, match="must be numbers from 0 upwards"):
+        make_plan(city, 2, t=t)
+
+
+def test_dial_may_be_given_in_any_order(city):
+    assert make_plan(city, 2, t=[1, 0, 0.5, 1]).t.tolist() == [0, 0.5, 1]
 
 
 @pytest.mark.parametrize("place", [[200, 0], [0, 95], [np.nan, 0]])

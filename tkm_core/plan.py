@@ -297,10 +297,16 @@ def make_plan(
     >>> len(plan), plan.baseline.shape
     (3, (2, 2))
     """
-    _check(residents, k)
-    fixed = _existing(residents, fixed_lonlat)
-    settings = PLAN_T if t is None else np.unique(np.asarray(t, dtype=np.float64))
-    tell_share = progress or (lambda _fraction, _text: None)
+    _check(residents, k, random_state)
+    settings, fixed = _dial(t), _existing(residents, fixed_lonlat)
+    reached = 0.0
+
+    def tell_share(fraction: float, text: str) -> None:
+        nonlocal reached
+        reached = max(reached, fraction)  # a bar never runs backwards
+        if progress is not None:
+            progress(reached, text)
+
     tell_share(0.0, "Finding the k-means++ sites")
     baseline = _kmeans(residents, k, fixed, random_state)
     tell_share(0.15, "Turning the dial")
@@ -312,19 +318,18 @@ def make_plan(
         sample_weight=residents.weights,
         fixed_centers=fixed if len(fixed) else None,
         random_state=random_state,
-        progress=None if progress is None else lambda done, text: progress(0.15 + 0.85 * done, text),
+        progress=lambda done, text: tell_share(0.15 + 0.85 * done, text),
     )
-    return Plan(residents, k, random_state, criterion, path, _numbered_like(path.centers[0], baseline, k))
+    baseline = _numbered_like(path.centers[0], baseline, k)
+    return Plan(residents, int(k), int(random_state), criterion, path, baseline)
 
 
-def _check(residents: Residents, k: int) -> None:
+def _check(residents: Residents, k: int, random_state: int) -> None:
     """Say why k facilities cannot be placed, if so."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        msg = f"The number of facilities must be a whole number from 1 upwards, not {k!r}."
-        raise ValueError(msg)
-    if residents.weights.sum() <= 0:
-        msg = "All weights are zero: there is nobody to serve. Choose another weight column, or none."
-        raise ValueError(msg)
+    for value, least, name in ((k, 1, "number of facilities"), (random_state, 0, "seed")):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value < 2**32:
+            msg = f"The {name} must be a whole number from {least} upwards, not {value!r}."
+            raise ValueError(msg)
     peopled = residents.xy[residents.weights > 0]
     for some in (peopled[: 100 * k], peopled):
         places = len(np.unique(some, axis=0))
@@ -332,6 +337,15 @@ def _check(residents: Residents, k: int) -> None:
             return
     msg = f"{k} facilities are too many for residents in {places} different places. Choose k up to {places}."
     raise ValueError(msg)
+
+
+def _dial(t: npt.ArrayLike | None) -> Floats:
+    """The settings of the dial in order, each once."""
+    settings = PLAN_T if t is None else np.unique(np.asarray(t, dtype=np.float64))
+    if settings.size == 0 or not np.isfinite(settings).all() or settings[0] < 0:
+        msg = "The settings of the dial, t, must be numbers from 0 upwards, and at least one."
+        raise ValueError(msg)
+    return settings
 
 
 def _existing(residents: Residents, fixed_lonlat: npt.ArrayLike | None) -> Floats:
