@@ -165,7 +165,8 @@ class Residents:
             labels = {kind: _kept(part, keep) for kind, part in labels.items()}
         report.rows_kept = len(lonlat)
         if len(lonlat) == 0:
-            msg = f"No resident is left of {report.rows_read:,} rows. {report}"
+            reasons = "; ".join(f"{drop.count:,} with {drop.reason}" for drop in report.dropped)
+            msg = f"No resident is left of {report.rows_read:,} rows: {reasons or 'the table is empty'}."
             raise ResidentsError(msg, report=report)
         report.total_weight = float(people.sum())
         if report.total_weight <= 0:
@@ -222,7 +223,7 @@ class Residents:
         """Metres per unit of `scaled`: the root mean squared distance per axis from the weighted mean."""
         squared = (self.xy[:, 0] - self.origin[0]) ** 2 + (self.xy[:, 1] - self.origin[1]) ** 2
         spread = float(np.sqrt(np.average(squared, weights=self.weights) / 2))
-        return spread if spread > 0 else 1.0
+        return spread if spread > 1e-6 else 1.0  # a micrometre is rounding, not distance
 
     @cached_property
     def scaled(self) -> Floats:

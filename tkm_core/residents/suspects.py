@@ -21,10 +21,10 @@ ENOUGH = 10  # with fewer points nobody can say which of them is the stray one
 
 REASONS = {
     "missing": "no coordinates",
-    "range": "not a place on earth (longitude beyond ±180° or latitude beyond ±90°)",
-    "zero": "at longitude 0, latitude 0, which stands for an unknown place",
-    "people": "population missing or negative",
-    "far": "alone and far away from all other points",
+    "range": "coordinates that are not on earth (longitude beyond ±180° or latitude beyond ±90°)",
+    "zero": "coordinates 0, 0, which stand for an unknown place",
+    "people": "a population that is missing or negative",
+    "far": "a place far away from all others, alone",
 }
 
 
