@@ -4,15 +4,20 @@ import warnings
 
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from tkm_core.methods.method import Method, Placement, Task, distinct, fewer_note
+
+ONE_THREAD = 100_000  # residents up to which one thread is used
 
 
 def place(task: Task, *, n_init: int = 10, max_iter: int = 300, tol: float = 1e-4) -> Placement:
     """The best of ``n_init`` runs of Lloyd's algorithm from k-means++ seeds (scikit-learn's KMeans)."""
     task.report(0.0, "k-means++: placing facilities")
     model = KMeans(task.n_clusters, n_init=n_init, max_iter=max_iter, tol=tol, random_state=task.random_state)
-    with warnings.catch_warnings():
+    # threads that wait for each other cost more than they save on little data, most of all on a busy machine
+    threads = threadpool_limits(1 if len(task.points) <= ONE_THREAD else None, user_api="openmp")
+    with threads, warnings.catch_warnings():
         # fewer distinct places than facilities: said in a note instead
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(task.points, sample_weight=task.weights)

@@ -77,7 +77,7 @@ def run_method(
     sample : int, "auto" or None
         None runs on everyone or, where that would take too much, raises ``MethodTooLargeError`` before it
         starts: nothing is left out unasked. A number runs on that many residents if there are more. "auto"
-        takes 1,000 only where None would raise, and says so in ``notes``. With ``sample_weight`` residents are
+        takes 1,000 only where None would raise, and says so in ``notes``. With ``sample_weight`` they are
         drawn by population (a point may be drawn more than once, and then counts so), otherwise without
         repetition.
     max_seconds : float
