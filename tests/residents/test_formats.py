@@ -178,3 +178,23 @@ def test_no_such_file(missing):
 def test_not_a_file():
     with pytest.raises(ResidentsError, match="A path, bytes or an uploaded file is needed, not int"):
         load_residents(7)
+
+
+def test_empty_and_missing_geometries_are_listed(tmp_path):
+    good = [shapely.Point(2.3 + place / 100, 48.8) for place in range(12)]
+    shapes = [*good, shapely.Point(), None, shapely.Polygon(), shapely.MultiPoint([(2.2, 48.8)])]
+    frame = gpd.GeoDataFrame({"a": range(len(shapes))}, geometry=shapes, crs=4326)
+    frame.to_parquet(tmp_path / "gaps.parquet")
+    residents = load_residents(tmp_path / "gaps.parquet")
+    assert len(residents) == 13
+    assert [(drop.code, drop.count) for drop in residents.report.dropped] == [("missing", 3)]
+
+
+def test_coordinates_given_twice_are_compared(town):
+    grid = gpd.GeoSeries(gpd.points_from_xy(town.lon, town.lat), crs=4326).to_crs(2154)
+    twice = town.assign(**{"x (EPSG:2154)": grid.x, "y (EPSG:2154)": grid.y})
+    report = load_residents(twice.to_csv(index=False).encode()).report
+    assert any("agree with the coordinates taken" in note for note in report.notes)
+    shifted = twice.assign(**{"x (EPSG:2154)": grid.x + 3000})
+    report = load_residents(shifted.to_csv(index=False).encode()).report
+    assert any("3,000 m away" in warning for warning in report.warnings)

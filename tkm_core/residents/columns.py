@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.numbers import guess_decimal, to_numbers
 from tkm_core.residents.report import Column
-from tkm_core.residents.table import Table, as_text, is_text
+from tkm_core.residents.table import Table, as_text, is_plain, is_text
 from tkm_core.residents.vocabulary import name_score
 
 Floats = npt.NDArray[np.float64]
@@ -35,6 +35,7 @@ class Roles:
     y: str | None = None
     lonlat: str | None = None
     known_order: bool = True
+    second_pair: tuple[str, str] | None = None
     weight: str | None = None
     group: str | None = None
     id: str | None = None
@@ -152,6 +153,7 @@ def _find_coordinates(table: Table, roles: Roles, samples: dict[str, list[str]])
         roles.give("x", x, f"Its name stands for the east-west coordinate, its values fit {kind}.")
         roles.give("y", y, f"Its name stands for the north-south coordinate, its values fit {kind}.")
         if len(pairs) > 1:
+            roles.second_pair = (pairs[1][1], pairs[1][2])
             others = "; ".join(f"“{pair[1]}” and “{pair[2]}”" for pair in pairs[1:4])
             roles.notes.append(f"Coordinates also stand in {others}; “{x}” and “{y}” were taken.")
         return
@@ -293,7 +295,7 @@ def _find_labels(table: Table, roles: Roles, choices: Mapping[str, Choice]) -> N
         if roles.columns[name].role or n_rows < 2:
             continue
         column = table.head[name]
-        if not pa.types.is_nested(column.type) and not pa.types.is_binary(column.type):
+        if is_plain(column.type):
             distinct = pc.count_distinct(column).as_py()
             complete = column.null_count == 0
             if distinct == n_rows and complete and name_score(name, "id"):

@@ -12,12 +12,13 @@ from pyproj.exceptions import CRSError
 
 from tkm_core.residents.columns import PAIR, WKT_POINT
 from tkm_core.residents.model import ResidentsError, crs_name
-from tkm_core.residents.projection import WGS84, transform
+from tkm_core.residents.projection import GEOD, WGS84, transform
 from tkm_core.residents.reference_systems import code_in, mapped, parse_crs, suggest
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
+AGREED = 50.0  # metres two statements of the same place may lie apart
 CLEARLY = 0.9  # share of rows that must agree before the file as a whole is reinterpreted
 
 
@@ -135,6 +136,31 @@ def locate(
         position.notes.append(f"Degrees in {crs_name(crs)} were brought to WGS84.")
     position.source_crs, position.zero = crs or WGS84, zero
     return position
+
+
+def compare(position: Position, grid: Floats, names: Sequence[str]) -> None:
+    """Where a file gives coordinates twice, and says in which system: tell whether they agree."""
+    code = code_in(names)
+    rows = np.flatnonzero(np.isfinite(position.lonlat + grid).all(axis=1))
+    rows = rows[:: max(1, len(rows) // 1_000)]
+    if code is None or not _known(code) or len(rows) == 0:
+        return
+    other = transform(grid[rows], CRS.from_epsg(code), WGS84)
+    here = position.lonlat[rows]
+    usable = np.isfinite(other).all(axis=1) & (np.abs(here) <= (180, 90)).all(axis=1)
+    if not usable.any():
+        return
+    metres = GEOD.inv(*here[usable].T, *other[usable].T)[2]
+    typical, worst = np.median(metres), np.max(metres)
+    pair = f"“{names[0]}” and “{names[1]}”"
+    if typical > AGREED:
+        position.warnings.append(
+            f"{pair} lie {typical:,.0f} m away from the coordinates taken (median): check both."
+        )
+    else:
+        position.notes.append(
+            f"{pair} agree with the coordinates taken: {typical:,.1f} m apart, at most {worst:,.0f} m."
+        )
 
 
 def _known(code: int) -> bool:

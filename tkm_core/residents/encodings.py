@@ -22,7 +22,7 @@ CANDIDATES = (
     "cp866", "koi8_r", "iso8859_2", "mac_roman", "cp1255", "cp1256", "cp874", "iso8859_15", "latin_1",
 )  # fmt: skip
 FOREIGN = re.compile(rb"[^\r\n]{0,60}[\x80-\xff][^\r\n]{0,60}")
-SAMPLES = 300
+SAMPLES = 120
 # Letters that languages written in Latin script use often; others of the same code pages are rare.
 COMMON = frozenset("äöüßéèêàáçñíóúâîôûëïåøæãõœłąęśżźćńčšžřěůťďňőűğşıțșăđÄÖÜÉÈÀÁÇÑÍÓÚÅØÆŁŚŻČŠŽŘİŞ")
 BESIDE = frozenset("°§€£µ²³½·–—’‘“”„…«»®©™№•²±ºª¿¡")
@@ -99,7 +99,7 @@ def _without_mark(data: Buffer, head: bytes, name: str) -> tuple[Buffer, str, li
 
 
 def _guess(data: Buffer, name: str) -> tuple[Buffer, str, list[str]]:
-    found = [match[0] for match in islice(FOREIGN.finditer(data), 200 * SAMPLES)]
+    found = [match[0] for match in islice(FOREIGN.finditer(data), 500 * SAMPLES)]
     lines = found[:: max(1, len(found) // SAMPLES)]
     text = b"\n".join(lines).decode("utf-8", "replace")
     broken = text.count("\ufffd")

@@ -151,12 +151,11 @@ def to_points(shapes: npt.NDArray[np.object_]) -> tuple[Floats, Counter[str]]:
         shapes = np.array([_first_usable(shape) for shape in shapes], dtype=object)
         kinds = shapely.get_type_id(shapes)
     out = np.full((len(shapes), 2), np.nan)
-    areas, lines, exact = np.isin(kinds, POLYGONS), np.isin(kinds, LINES), kinds == 0
+    filled = ~shapely.is_empty(shapes)
+    areas, lines, exact = np.isin(kinds, POLYGONS) & filled, np.isin(kinds, LINES), (kinds == 0) & filled
     out[exact, 0], out[exact, 1] = (shapely.get_x(shapes[exact]), shapely.get_y(shapes[exact]))
-    inside = areas | (np.isin(kinds, POINTS) & ~exact)
-    if inside.any():
-        single = shapely.point_on_surface(shapes[inside])
-        out[inside, 0], out[inside, 1] = shapely.get_x(single), shapely.get_y(single)
+    inside = areas | (np.isin(kinds, POINTS) & ~exact & filled)
+    out[inside] = _points_inside(shapes[inside])
     counts = {"areas": int(areas.sum()), "lines": int(lines.sum()), "points": int((inside | exact).sum())}
     return out, Counter(counts)
 
@@ -172,6 +171,20 @@ def describe_kinds(kinds: Counter[str]) -> list[str]:
     if kinds["areas"]:
         notes.append(f"{kinds['areas']:,} areas stand for their people by one point inside each.")
     return notes
+
+
+def _points_inside(shapes: npt.NDArray[np.object_]) -> Floats:
+    """A point of each shape; NaN for a shape so broken that there is none."""
+    out = np.full((len(shapes), 2), np.nan)
+    try:
+        single = shapely.point_on_surface(shapes)
+    except shapely.errors.GEOSException:  # one broken shape stops them all: take them one by one
+        if len(shapes) == 1:
+            return out
+        return np.concatenate([_points_inside(shapes[place : place + 1]) for place in range(len(shapes))])
+    found = ~shapely.is_empty(single)
+    out[found, 0], out[found, 1] = shapely.get_x(single[found]), shapely.get_y(single[found])
+    return out
 
 
 def _first_usable(shape: Any) -> Any:

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tkm_core.residents.columns import Roles, find_roles, is_count
-from tkm_core.residents.coordinates import Position, chosen_crs, locate, split_pairs
+from tkm_core.residents.coordinates import Position, chosen_crs, compare, locate, split_pairs
 from tkm_core.residents.layers import SUFFIX, read_layer
 from tkm_core.residents.model import Residents, ResidentsError, crs_name
 from tkm_core.residents.parquet import read_parquet
@@ -143,9 +143,12 @@ def _load(
     table: Table, roles: Roles, report: Report, name: str, *, crs: object, keep_suspect: bool, named: bool
 ) -> Residents:
     numeric = [column for column in (roles.x, roles.y, roles.weight) if column]
+    numeric += roles.second_pair or ()
     texts = [column for column in (roles.lonlat, roles.group, roles.id) if column]
     columns = table.fetch(list(dict.fromkeys(texts if table.pieces else numeric + texts)))
     position = _locate(table, roles, columns, name, crs=crs, named=named)
+    if roles.second_pair and table.pieces is None:
+        compare(position, table.numbers(roles.second_pair, columns, roles.decimals), roles.second_pair)
     report.notes += position.notes
     report.warnings += position.warnings
     report.rows_read = len(position.lonlat)
@@ -200,7 +203,7 @@ def _locate(
         certain = x_first
     elif table.points is not None:
         points, certain = table.points(), True
-    stated = table.crs if table.points is not None else None
+    stated = table.crs if not names else None
     order = {"certain_order": certain, "known_order": roles.known_order}
     return locate(points, chosen=chosen, stated=stated, names=names, texts=texts, **order)
 

@@ -15,11 +15,12 @@ import shapely
 from tkm_core.residents.layers import describe_kinds, geoparquet_meta, read_crs, to_points
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.projection import WGS84
-from tkm_core.residents.source import Source
+from tkm_core.residents.source import LARGEST_UNPACKED, Source
 from tkm_core.residents.table import LOOK_AT, Table
 
 Floats = npt.NDArray[np.float64]
 PIECE = 1 << 16  # rows
+MOST_ROWS = 50_000_000  # more than any country has buildings
 
 
 def read_parquet(source: Source) -> Table:
@@ -33,6 +34,7 @@ def read_parquet(source: Source) -> Table:
         if len(names) != len(file.schema_arrow.names):
             msg = f"“{source.name}” has two columns of the same name. Export it again with distinct names."
             raise ResidentsError(msg)
+        _check_size(file, source)
         pieces = file.iter_batches(batch_size=LOOK_AT, columns=plain)
         first = next(pieces, None)
         head = pa.Table.from_batches(
@@ -53,6 +55,20 @@ def read_parquet(source: Source) -> Table:
         table.points = lambda: _points(file, source, geometry, table.notes)
         table.crs = WGS84 if "crs" not in geo else read_crs(geo["crs"], table)
     return table
+
+
+def _check_size(file: pq.ParquetFile, source: Source) -> None:
+    meta = file.metadata
+    groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
+    unpacked = sum(group.total_byte_size for group in groups)
+    if meta.num_rows != sum(group.num_rows for group in groups):
+        raise _unreadable(source)
+    if meta.num_rows > MOST_ROWS or unpacked > LARGEST_UNPACKED:
+        msg = f"“{source.name}” has {meta.num_rows:,} rows ({unpacked >> 20:,} MB). "
+        msg += (
+            f"Up to {MOST_ROWS:,} rows and {LARGEST_UNPACKED >> 20:,} MB can be read: cut it to one region."
+        )
+        raise ResidentsError(msg)
 
 
 def _schema(file: pq.ParquetFile, names: Sequence[str]) -> pa.Schema:

@@ -299,7 +299,8 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> Iter
 def _unzip(source: Source, layer: str | None) -> None:
     """Take the one readable member of an archive, or the one called `layer`; its path is never used."""
     with _archive(source) as archive:
-        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        entries = [entry for entry in archive.infolist() if entry.filename.strip("./\\ ")]
+        entries = [entry for entry in entries if not entry.filename.endswith("/")]
         names = {PurePosixPath(entry.filename.replace("\\", "/")): entry for entry in entries}
         for path in names:
             if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:

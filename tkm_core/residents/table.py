@@ -114,6 +114,14 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
+def is_plain(kind: pa.DataType) -> bool:
+    """Whether a column holds single values that can be compared: no lists, structures, pictures."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    odd = pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    return not (odd or pa.types.is_fixed_size_binary(kind) or isinstance(kind, pa.BaseExtensionType))
+
+
 def plain_text(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column's values as strings: codes, dates and numbers alike; nothing stays nothing."""
     if is_text(values.type):
