@@ -9,6 +9,7 @@ from tkm_core.objective import Array
 from tkm_core.threads import in_parallel
 
 BINS = {1: 65_536, 2: 128, 3: 25}  # per axis: about 16,000 in all on a map
+FEW = 3  # residents in a bin that are not merged
 PARTS = 8  # partial sums of the binning: fixed, so that they do not depend on the number of threads
 
 
@@ -91,25 +92,29 @@ def cells(X, w, count):
 
 
 @njit(nogil=True, cache=True)
-def _add_to_bins(X, w, edges, lo, hi, sums):
-    """Add rows lo..hi to ``sums`` (bins, 1 + d): weight and weighted coordinates."""
+def _add_to_bins(X, w, edges, lo, hi, bins, sums):
+    """Add rows lo..hi to ``sums`` (bins, 2 + d): rows, weight, weighted coordinates; note each row's bin."""
     d = X.shape[1]
     side = edges.shape[1] + 1
     for i in range(lo, hi):
+        bins[i] = -1
         if w[i] > 0.0:
             b = 0
             for a in range(d):
                 b = b * side + np.searchsorted(edges[a], X[i, a])
-            sums[b, 0] += w[i]
+            bins[i] = b
+            sums[b, 0] += 1.0
+            sums[b, 1] += w[i]
             for a in range(d):
-                sums[b, 1 + a] += w[i] * X[i, a]
+                sums[b, 2 + a] += w[i] * X[i, a]
 
 
 def condense(X: Array, weights: Array) -> tuple[Array, Array]:
     """Stand-ins for a large number of residents: means of bins up to three dimensions, beyond that a sample.
 
     Half of a map's bin edges divide the range evenly and half the population, so that neither a far-off farm nor the
-    old town is lost in one bin. A sample keeps, besides every m-th resident, those farthest from the middle.
+    old town is lost in one bin. Residents in bins of a few stand for themselves: a large t is decided by them. A sample
+    keeps, besides every m-th resident, those farthest from the middle.
     """
     n, d = X.shape
     if d not in BINS:
@@ -122,16 +127,19 @@ def condense(X: Array, weights: Array) -> tuple[Array, Array]:
             for column, low, high in zip(sample.T, X.min(axis=0), X.max(axis=0), strict=True)
         ]
     )
-    parts = np.zeros((PARTS, (edges.shape[1] + 1) ** d, 1 + d))
+    parts = np.zeros((PARTS, (edges.shape[1] + 1) ** d, 2 + d))
+    bins = np.empty(n, np.int32)
     size = -(-n // PARTS)
 
     def run(rows: slice) -> None:
-        _add_to_bins(X, weights, edges, rows.start, rows.stop, parts[rows.start // size])
+        _add_to_bins(X, weights, edges, rows.start, rows.stop, bins, parts[rows.start // size])
 
     in_parallel(run, n, size)
     sums = parts.sum(axis=0)
-    sums = sums[sums[:, 0] > 0]
-    return np.ascontiguousarray(sums[:, 1:] / sums[:, :1]), np.ascontiguousarray(sums[:, 0])
+    few = (sums[:, 0] > 0) & (sums[:, 0] <= FEW)
+    alone = np.flatnonzero(few[bins] & (bins >= 0))
+    many = sums[sums[:, 0] > FEW]
+    return np.vstack([many[:, 2:] / many[:, 1:2], X[alone]]), np.concatenate([many[:, 1], weights[alone]])
 
 
 def _thin(X: Array, weights: Array, count: int) -> tuple[Array, Array]:

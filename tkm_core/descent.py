@@ -64,7 +64,11 @@ class Descent:
 
 
 def descend(problem: Problem, start: Array, t: float, max_iter: int = 300, tol: float = 1e-6) -> Descent:
-    """Nearest assignment and tilted means in turn, from ``start`` to a fixed point. The city-wide cost never rises."""
+    """Nearest assignment and tilted means in turn, from ``start`` to a fixed point. The city-wide cost never rises.
+
+    It ends when no facility has a longer step left than ``tol`` times its cluster's radius; with more than ``CHUNK``
+    residents the square root of that, where about ``tol`` of the cost is left to gain.
+    """
     centers = np.array(start, dtype=np.float64, order="C")
     labels = np.empty(len(problem.X), np.int32)
     history = np.empty((max_iter + 1, 3))
@@ -74,7 +78,7 @@ def descend(problem: Problem, start: Array, t: float, max_iter: int = 300, tol: 
             problem.X, problem.weights, centers, problem.n_free, t, small, max_iter, tol, labels, history
         )
     else:
-        n_iter, left = _descend_in_chunks(problem, centers, t, small, max_iter, tol, labels, history)
+        n_iter, left = _descend_in_chunks(problem, centers, t, small, max_iter, np.sqrt(tol), labels, history)
     return Descent(centers, labels, n_iter, left, history[: n_iter + 1].copy())
 
 

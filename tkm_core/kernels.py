@@ -431,7 +431,70 @@ def _members(X, w, labels, j):
     return Xj, wj
 
 
+@njit(nogil=True, cache=True)
+def _far_rows(X, w, labels, C, cut):
+    """Rows at least cut[j] from their facility j; an infinite cut leaves a cluster out."""
+    d = X.shape[1]
+    found = np.empty(1024, np.int64)
+    count = 0
+    for i in range(X.shape[0]):
+        j = labels[i]
+        if cut[j] == np.inf or w[i] <= 0.0:
+            continue
+        f = 0.0
+        for a in range(d):
+            f += (X[i, a] - C[j, a]) ** 2
+        if f >= cut[j] * abs(cut[j]):
+            if count == found.shape[0]:
+                wider = np.empty(2 * count, np.int64)
+                wider[:count] = found
+                found = wider
+            found[count] = i
+            count += 1
+    return found[:count]
+
+
+@njit(nogil=True, cache=True)
+def _exact_steps(X, w, labels, C, hot, tops, t, goal, step):
+    """Steps to the tilted means of the ``hot`` clusters, from the few residents who have weight there.
+
+    While a facility moves by at most s, a resident nearer than radius - 2 s - 30 / (t radius) stays below e^-60 of the
+    farthest one's weight. A longer move is solved again with everyone.
+    """
+    k, d = C.shape
+    room = 0.1
+    cut = np.full(k, np.inf)
+    for j in range(k):
+        if hot[j]:
+            radius = np.sqrt(tops[j])
+            cut[j] = radius * (1.0 - 2.0 * room) - 30.0 / (t * radius)
+    rows = _far_rows(X, w, labels, C, cut)
+    for j in range(k):
+        if not hot[j]:
+            continue
+        count = 0
+        for r in rows:
+            if labels[r] == j:
+                count += 1
+        Xj = np.empty((count, d))
+        wj = np.empty(count)
+        count = 0
+        for r in rows:
+            if labels[r] == j:
+                Xj[count] = X[r]
+                wj[count] = w[r]
+                count += 1
+        step[j] = tilted_mean(Xj, wj, C[j], t, goal) - C[j]
+        if (step[j] * step[j]).sum() > room * room * tops[j]:
+            Xj, wj = _members(X, w, labels, j)
+            step[j] = tilted_mean(Xj, wj, C[j], t, goal) - C[j]
+
+
 RETRY, NEXT, DONE = 0, 1, 2
+# t f from which a Newton step is likely to overshoot: the exact tilted mean is taken at once
+HOT_Z = 100.0
+# step fractions that mark an exact tilted mean
+EXACT_OF_FAR, EXACT = -1.0, -2.0
 
 
 @njit(nogil=True, cache=True)
@@ -439,8 +502,8 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
     """Judge the centres ``trial`` just swept; set the next ones.
 
     A cluster whose cost, for the labels it was stepped with, did not fall enough takes a shorter step (RETRY), and after
-    two of these its exact tilted mean. Otherwise the trial is accepted into ``C`` and the next Newton steps are set (NEXT),
-    or none is longer than ``tol`` times its cluster's radius (DONE). ``line`` (k, 5): cost, slope, step fraction, weight,
+    two of these its exact tilted mean. Otherwise the trial is accepted into ``C`` and the next steps are set (NEXT), or
+    none is longer than ``tol`` times its cluster's radius (DONE). ``line`` (k, 5): cost, slope, step fraction, weight,
     and the step that is left relative to the radius.
     """
     k, d = C.shape
@@ -451,32 +514,32 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
             if alpha == 0.0 or t == 0.0:
                 continue
             new = merit(stats[j, 4], stats[j, 5], line[j, 3], 0.0, t, small)
-            allowed = line[j, 0] + 1e-4 * max(alpha, 0.0) * line[j, 1]
-            if new <= allowed or (alpha > 0.0 and -alpha * line[j, 1] <= 1e-13 * stats[j, 4]):
+            rounding = 1e-13 * stats[j, 4]
+            if new <= line[j, 0] + 1e-4 * max(alpha, 0.0) * line[j, 1]:
+                continue
+            if alpha > 0.0 and -alpha * line[j, 1] <= rounding:
                 continue
             retry = True
             if alpha > 0.3:
                 line[j, 2] = 0.5 * alpha
                 trial[j] = C[j] + line[j, 2] * step[j]
-            elif alpha > 0.0:
+            elif alpha > EXACT:
                 Xj, wj = _members(X, w, old, j)
                 trial[j] = tilted_mean(Xj, wj, C[j], t, 1e-3 * tol)
-                line[j, 2] = -1.0
+                line[j, 2] = EXACT
             else:  # the exact mean is no better to rounding: stay
                 trial[j] = C[j]
                 line[j, 2] = 0.0
     if retry:
         return RETRY
     C[:] = trial
+    line[:, 2] = 0.0
+    line[:, 4] = 0.0
+    step[:] = 0.0
+    hot = np.zeros(k, np.bool_)
     reopened = False
-    for j in range(k):
-        line[j, 2] = 0.0
-        line[j, 4] = 0.0
-        step[j] = 0.0
+    for j in range(n_free):
         weight = stats[j, 2]
-        top = max(stats[j, 0], 0.0)
-        if j >= n_free:
-            continue
         if weight <= 0.0:
             # a facility nobody uses reopens at the costliest resident, one at a time
             if worst >= 0 and not reopened:
@@ -487,21 +550,25 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
                     reopened = True
                     trial[j] = X[worst]
             continue
+        top = stats[j, 0]
         if top <= 0.0:
             continue
         line[j, 0] = merit(top, stats[j, 1], weight, stats[j, 3], t, small)
         line[j, 3] = weight
-        line[j, 2] = 1.0
-        if t * top > BALL_Z:
-            Xj, wj = _members(X, w, labels, j)
-            step[j] = enclosing_ball(Xj, C[j]) - C[j]
+        if t * top > HOT_Z:
+            hot[j] = True
             line[j, 1] = 0.0
-            line[j, 2] = -1.0
+            line[j, 2] = EXACT_OF_FAR
         else:
             mass = weight + stats[j, 1] if small else stats[j, 1]
             line[j, 1] = _newton_step(mass, moments[j, :d], moments[j, d:], t, step[j])
-        trial[j] = C[j] + step[j]
-        line[j, 4] = np.sqrt((step[j] * step[j]).sum() / top)
+            line[j, 2] = 1.0
+    if hot.any():
+        _exact_steps(X, w, labels, C, hot, stats[:, 0], t, 1e-3 * tol, step)
+    for j in range(n_free):
+        if line[j, 2] != 0.0:
+            trial[j] = C[j] + step[j]
+            line[j, 4] = np.sqrt((step[j] * step[j]).sum() / stats[j, 0])
     if line[:, 4].max() <= tol and not reopened:
         trial[:] = C
         return DONE

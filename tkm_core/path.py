@@ -17,7 +17,8 @@ Progress = Callable[[float, str], None]
 
 ANCHORS = 5  # values of t at which the path is searched for anew
 LAPS = 4  # most walks up and down
-POLISH = 3  # steps on all residents after a path on stand-ins
+POLISH = 1  # steps on all residents after a path on stand-ins
+VISIBLE = 0.2  # of the root mean squared distance: a facility that moves farther in one step of t is seen to
 SAME = 0.05  # of the way between two plans: nearer than that, a descent has reached it
 
 
@@ -168,12 +169,12 @@ def _matched(centers: Array, k: int) -> Array:
 
 
 def _jumps(problem: Problem, grid: Array, centers: Array) -> NDArray[np.bool_]:
-    """True where the facilities at a t are not reached from those at the t before, nor these from those."""
+    """True where facilities move visibly from one t to the next and neither plan leads to the other."""
     jumps = np.zeros(len(grid), dtype=np.bool_)
     for i in range(1, len(grid)):
-        near = SAME * np.sqrt(((centers[i] - centers[i - 1]) ** 2).sum(axis=1).max())
-        forward = descend(problem, centers[i - 1], grid[i], tol=1e-4).centers
-        if np.abs(forward - centers[i]).max() > near:
-            backward = descend(problem, centers[i], grid[i - 1], tol=1e-4).centers
-            jumps[i] = np.abs(backward - centers[i - 1]).max() > near
+        moved = np.sqrt(((centers[i] - centers[i - 1]) ** 2).sum(axis=1).max())
+        forward = descend(problem, centers[i - 1], grid[i], tol=1e-4)
+        if moved > VISIBLE * np.sqrt(forward.sse) and np.abs(forward.centers - centers[i]).max() > SAME * moved:
+            backward = descend(problem, centers[i], grid[i - 1], tol=1e-4)
+            jumps[i] = np.abs(backward.centers - centers[i - 1]).max() > SAME * moved
     return jumps

@@ -50,7 +50,7 @@ class Search:
         return self._problem(*cells(self.middle.X, self.middle.weights, count))
 
     def candidates(self, t: float, rng: np.random.Generator, count: int) -> Array:
-        """The winners (count, k, d) of independent searches at t, as fixed points on the middle level."""
+        """The winners (count, k, d) of independent searches at t."""
         mild = t * self.variance <= MILD_TILT
         kinds = np.array(
             [explore.KMEANS_PP, explore.FARTHEST, explore.KMEANS if mild else explore.RESIDENTS],
@@ -72,6 +72,8 @@ class Search:
         return found
 
     def best(self, t: float, rng: np.random.Generator, count: int) -> Array:
-        """The candidate that ends lowest on the middle level, as its fixed point there."""
-        ends, values = descend_all(self.middle, self.candidates(t, rng, count), t, tol=1e-4)
-        return ends[values[:, COLUMN[self.criterion]].argmin()]
+        """The candidate that ends lowest on the middle level: as it was found, or as its end there if that is coarser."""
+        found = self.candidates(t, rng, count)
+        ends, values = descend_all(self.middle, found, t, tol=1e-4)
+        winner = values[:, COLUMN[self.criterion]].argmin()
+        return found[winner] if self.middle is self.full else ends[winner]

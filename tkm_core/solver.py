@@ -46,7 +46,8 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     max_iter : int
         Most steps of one descent; for "sgd", its iterations.
     tol : float
-        A descent ends when no facility has a longer step left than this share of its cluster's radius.
+        A descent ends when no facility has a longer step left than this share of its cluster's radius (with more than
+        65,536 rows: than its square root, where about ``tol`` of the cost is left to gain).
     fixed_centers : array (f, d), optional
         Existing facilities: they serve and never move. ``cluster_centers_`` lists them after the new ones.
     learning_rate, n_epochs, batch_size : float, int, int
@@ -156,7 +157,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             count = SEARCHES if self.n_init == "auto" else int(self.n_init)
             start = Search(problem, fixed, self.criterion).best(t, rng, count)
             found = descend(problem, start, t, self.max_iter, self.tol)
-            if found.left > self.tol:
+            if found.n_iter == self.max_iter and found.left > np.sqrt(self.tol):
                 warnings.warn(
                     f"No fixed point within max_iter={self.max_iter} steps; raise max_iter or tol.",
                     ConvergenceWarning,
