@@ -4,6 +4,7 @@ import geopandas as gpd
 import numpy as np
 import pandas as pd
 import pytest
+import shapely
 from pyproj import Transformer
 
 from tkm_core.residents import ResidentsError, load_residents
@@ -203,3 +204,25 @@ def test_no_coordinates_lists_the_columns():
         load_residents(b"age;balance;job\n30;1787;clerk\n33;4789;cook\n")
     assert caught.value.needs == "x" and ("age", "age") in caught.value.suggestions
     assert caught.value.report.preview.shape == (2, 3)
+
+
+def test_outlines_in_a_column_are_represented_by_a_point_inside():
+    shapes = [
+        shapely.Point(*point).buffer(0.01, quad_segs=3_000) for point in PARIS
+    ]  # over 100 kB of text each
+    rows = "\n".join(f'{place},"{shape.wkt}"' for place, shape in enumerate(shapes, start=1))
+    residents = load_residents(f"population,the_geom\n{rows}".encode())
+    assert all(
+        shapely.contains_xy(shape, *point) for shape, point in zip(shapes, residents.lonlat, strict=True)
+    )
+    assert residents.weights[4] == 5
+
+
+@pytest.mark.parametrize("unknown", [-9999, 999999, -2147483646])
+def test_many_unknown_places_do_not_change_the_rest(unknown):
+    points = np.vstack([PARIS, np.full((30, 2), unknown)])
+    residents = load_residents(as_csv(points, "lon", "lat"))
+    np.testing.assert_allclose(residents.lonlat, PARIS)
+    assert (
+        residents.report.dropped[0].count == 30 and str(unknown) in residents.report.dropped[0].examples[0][1]
+    )

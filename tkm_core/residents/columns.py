@@ -21,9 +21,7 @@ Floats = npt.NDArray[np.float64]
 SAMPLES = 5
 DEGREES = r"[+-]?\d{1,3}(?:\.\d+)?"
 PAIR = re.compile(rf"^\s*[\[(]?\s*(?P<first>{DEGREES})\s*[,;/ ]\s*(?P<second>{DEGREES})\s*[\])]?\s*$")
-WKT_POINT = re.compile(
-    r"(?i)^\s*(?:SRID=\d+;)?\s*POINT\s*Z?\s*\(\s*(?P<x>[+-]?[\d.eE+-]+)\s+(?P<y>[+-]?[\d.eE+-]+)"
-)
+WKT = re.compile(r"(?i)^\s*(?:SRID=\d+;)?\s*(?:MULTI)?(?:POINT|POLYGON)\s*Z?M?\s*\(")
 REPEATED = re.compile(r"\(\d+\)$")  # a name the file has twice
 
 
@@ -206,7 +204,7 @@ def _fits_degrees(x: Floats, y: Floats) -> bool:
 def _is_pair(samples: list[str]) -> bool:
     if not samples:
         return False
-    return sum(bool(PAIR.match(text) or WKT_POINT.match(text)) for text in samples) > 0.8 * len(samples)
+    return sum(bool(PAIR.match(text) or WKT.match(text)) for text in samples) > 0.8 * len(samples)
 
 
 def _decimals(numbers: Floats) -> float:

@@ -7,10 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import shapely
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
-from tkm_core.residents.columns import PAIR, WKT_POINT
+from tkm_core.residents.columns import PAIR, WKT
+from tkm_core.residents.layers import describe_kinds, to_points
 from tkm_core.residents.model import ResidentsError, crs_name
 from tkm_core.residents.projection import GEOD, WGS84, transform
 from tkm_core.residents.reference_systems import code_in, mapped, parse_crs, suggest
@@ -19,6 +21,20 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 AGREED = 50.0  # metres two statements of the same place may lie apart
+# Numbers that programs write where they know no coordinate.
+UNKNOWN = (
+    -999,
+    -9999,
+    -99999,
+    -999999,
+    9999,
+    99999,
+    999999,
+    -2147483646,
+    -2147483647,
+    -2147483648,
+    2147483647,
+)
 CLEARLY = 0.9  # share of rows that must agree before the file as a whole is reinterpreted
 
 
@@ -44,31 +60,17 @@ def chosen_crs(crs: object) -> CRS | None:
         raise ResidentsError(msg, needs="crs") from error
 
 
-def split_pairs(values: pa.ChunkedArray) -> tuple[Floats, bool]:
-    """Two numbers from texts such as "45.78, 5.65" or "POINT (5.65 45.78)"; whether they come x first."""
+def split_pairs(values: pa.ChunkedArray) -> tuple[Floats, bool, list[str]]:
+    """Two numbers from texts such as "45.78, 5.65" or "POINT (5.65 45.78)"; whether x comes first; notes."""
     text = pc.cast(values, pa.string())
-    if _share(text, r"(?i)POINT") > 0.5:
-        return _extract(text, WKT_POINT.pattern.replace("(?i)", ""), ("x", "y"), ignore_case=True), True
-    return _extract(text, PAIR.pattern, ("first", "second")), False
-
-
-def _share(text: pa.ChunkedArray, pattern: str) -> float:
-    return float(pc.mean(pc.cast(pc.match_substring_regex(text, pattern), pa.float64())).as_py() or 0.0)
-
-
-def _extract(
-    text: pa.ChunkedArray, pattern: str, names: tuple[str, str], *, ignore_case: bool = False
-) -> Floats:
-    found = pc.extract_regex(text, pattern=("(?i)" if ignore_case else "") + pattern.replace("(?P<", "(?P<"))
-    parts = [pc.struct_field(found, [name]) for name in names]
-    return np.column_stack(
-        [
-            pc.cast(part, pa.float64()).to_numpy(zero_copy_only=False)
-            if isinstance(part, pa.Array)
-            else pc.cast(part, pa.float64()).to_numpy()
-            for part in parts
-        ]
-    )
+    if float(pc.mean(pc.cast(pc.match_substring_regex(text, WKT.pattern), pa.float64())).as_py() or 0) > 0.5:
+        bare = pc.replace_substring_regex(text, r"(?i)^\s*SRID=\d+;", "")
+        shapes = shapely.from_wkt(np.asarray(bare.to_pylist(), dtype=object), on_invalid="ignore")
+        points, kinds = to_points(shapes)
+        return points, True, describe_kinds(kinds)
+    found = pc.extract_regex(text, pattern=PAIR.pattern)
+    parts = [pc.cast(pc.struct_field(found, name), pa.float64()) for name in ("first", "second")]
+    return np.column_stack([part.to_numpy() for part in parts]), False, []
 
 
 def locate(
@@ -108,6 +110,9 @@ def locate(
         If the numbers cannot be degrees and nothing says what they are; with suggestions.
     """
     x, y = points[:, 0], points[:, 1]
+    for values in (x, y):
+        wild = np.flatnonzero(np.abs(values) > 180)
+        values[wild[np.isin(values[wild], UNKNOWN)]] = np.nan
     zero = (x == 0) & (y == 0)
     usable = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & ~zero)
     sample = points[usable[:: max(1, len(usable) // 20_000)]]

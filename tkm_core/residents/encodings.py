@@ -153,7 +153,7 @@ def _script(char: str) -> str:
         return "han"
     if not char.isalpha():
         return ""
-    return unicodedata.name(char, " ").split()[0].lower()
+    return unicodedata.name(char, "unnamed").split()[0].lower()
 
 
 def _plausible(text: str, place: int, char: str, encoding: str) -> float:

@@ -197,7 +197,8 @@ def _locate(
         points = table.numbers(names, columns, roles.decimals)
     elif roles.lonlat:
         names = [roles.lonlat]
-        points, x_first = split_pairs(columns[roles.lonlat])
+        points, x_first, notes = split_pairs(columns[roles.lonlat])
+        table.notes.extend(notes)
         if not x_first and not _longitude_first(roles.lonlat, points):
             points = points[:, ::-1].copy()
         certain = x_first

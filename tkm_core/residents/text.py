@@ -18,12 +18,13 @@ from tkm_core.residents.source import Buffer, Source
 from tkm_core.residents.table import LOOK_AT, Table, unique_names
 
 HEAD = 2 << 20  # bytes that are looked at to understand the columns
-LOOK = 256 << 10  # bytes that are looked at to find delimiter and header
+LOOK = 1 << 20  # bytes that are looked at to find delimiter and header
 LOOK_ROWS = 400
 TITLES = 40  # rows that may stand above a header
 LONGEST_LINE = 8 << 20  # bytes
 BLOCK = 1 << 20  # bytes parsed at a time; the smaller, the better they spread over the cores
 LISTED_RAGGED = 100_000
+csv.field_size_limit(LONGEST_LINE)  # outlines of areas make long fields
 USUAL = (",", ";", "\t", "|")
 ODD = "^~#:!$%&*/\\@=¦§¬•\x01\x1c\x1d\x1e\x1f"
 NOTHING = ["", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "nan", "NaN", "-", "#N/A", "\\N"]
