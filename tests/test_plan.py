@@ -356,8 +356,8 @@ def test_progress_grows_to_the_end_and_cancels(city):
 def test_large_city_starts_from_cells_and_ends_on_everybody(monkeypatch):
     city = load_sample("generated", n=6000, seed=5)
     plain = KMeans(4, n_init=10, random_state=0).fit(city.scaled)
-    monkeypatch.setattr("tkm_core.plan.MANY", 1000)
-    monkeypatch.setattr("tkm_core.plan.gather", lambda points, weights: gather(points, weights, 400))
+    monkeypatch.setattr("tkm_core.baseline.MANY", 1000)
+    monkeypatch.setattr("tkm_core.baseline.gather", lambda points, weights: gather(points, weights, 400))
     plan = make_plan(city, 4, t=[0])
     sse = plan.baseline_evaluation().sse / city.scale**2 * len(city)
     assert sse <= plain.inertia_ * 1.02

@@ -88,6 +88,7 @@ def _plan(arguments: argparse.Namespace) -> int:
         (r.label, r.plan_text, r.baseline_text, r.change_text, r.tone) for r in (*story.rows, *story.more)
     ]
     _say_table([head, *rows])
+    _say_groups(plan, i, arguments.unit)
     _say_sites(plan, i, arguments.unit)
     _write(plan, i, targets, arguments)
     return 0
@@ -276,6 +277,42 @@ def _say_sites(plan: "Plan", i: int, unit: str) -> None:
     ]  # fmt: skip
     _say("")
     _say_table([head, *rows])
+
+
+def _say_groups(plan: "Plan", i: int, unit: str, most: int = 20) -> None:
+    """Tell how each group fares, the worst-off first, if the residents have groups."""
+    if plan.residents.groups is None:
+        return
+    from tkm_core.groups import by_group
+
+    groups = by_group(plan, i, unit=unit)
+    head = (
+        "group",
+        "people",
+        f"average, {unit}",
+        "k-means++",
+        "change",
+        "farthest",
+        "k-means++",
+        "travel farther",
+    )
+    rows = [
+        (
+            group.name[:40],
+            f"{group.people:,.0f}",
+            group.average.plan_text,
+            group.average.baseline_text,
+            group.average.change_text,
+            group.farthest.plan_text,
+            group.farthest.baseline_text,
+            f"{group.losers:.0%}",
+        )
+        for group in groups[:most]
+    ]
+    _say("")
+    _say_table([head, *rows])
+    if len(groups) > most:
+        _say(f"and {len(groups) - most} more groups, whose average trips are shorter.")
 
 
 def _say_table(rows: Iterable[Sequence[str]]) -> None:

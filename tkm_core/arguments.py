@@ -8,7 +8,19 @@ from typing import NoReturn
 from tkm_core.version import VERSION
 
 BAD_INPUT = 2  # exit status
-READING = ("x", "y", "weight", "group", "id", "crs", "encoding", "delimiter", "decimal", "sheet", "layer")
+READING = {
+    "x": "column of longitude or easting",
+    "y": "column of latitude or northing",
+    "weight": "column of population",
+    "group": "column of a group, such as a district",
+    "id": "column of names or numbers",
+    "crs": "reference system of the coordinates, such as EPSG:2154",
+    "encoding": "of a text file",
+    "delimiter": "between the columns of a text file",
+    "decimal": "sign in the numbers of a text file",
+    "sheet": "of a workbook",
+    "layer": "of a GeoPackage",
+}
 Command = Callable[[argparse.Namespace], int]
 
 
@@ -70,8 +82,8 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     reading = parser.add_argument_group(
         "reading", "guessed where not said; an empty --weight, --group or --id means none"
     )
-    for name in READING:
-        reading.add_argument(f"--{name}", metavar="NAME")
+    for name, meaning in READING.items():
+        reading.add_argument(f"--{name}", metavar="NAME", help=meaning)
     reading.add_argument("--keep-suspect", action="store_true", help="keep points that look wrong")
 
 

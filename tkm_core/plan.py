@@ -9,7 +9,8 @@ import numpy.typing as npt
 import shapely
 
 from tkm_core import areas
-from tkm_core.curve import MANY, Curve, gather, trade_off
+from tkm_core.baseline import kmeans_sites, numbered_like
+from tkm_core.curve import Curve, trade_off
 from tkm_core.evaluation import Evaluation, evaluate
 from tkm_core.path import TiltedPath, tilted_path
 from tkm_core.residents import Residents
@@ -23,7 +24,6 @@ PLAN_T: Floats = np.array(
     [0.0, *(float(f"{step}e{decade}") for decade in (-2, -1, 0, 1) for step in STEPS), 100.0]
 )
 PLAN_T.flags.writeable = False
-STARTS = 10  # restarts of k-means++
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,7 +308,7 @@ def make_plan(
             progress(reached, text)
 
     tell_share(0.0, "Finding the k-means++ sites")
-    baseline = _kmeans(residents, k, fixed, random_state)
+    baseline = kmeans_sites(residents, k, fixed, random_state)
     tell_share(0.15, "Turning the dial")
     path = tilted_path(
         residents.scaled,
@@ -320,7 +320,7 @@ def make_plan(
         random_state=random_state,
         progress=lambda done, text: tell_share(0.15 + 0.85 * done, text),
     )
-    baseline = _numbered_like(path.centers[0], baseline, k)
+    baseline = numbered_like(path.centers[0], baseline, k)
     return Plan(residents, int(k), int(random_state), criterion, path, baseline)
 
 
@@ -360,35 +360,3 @@ def _existing(residents: Residents, fixed_lonlat: npt.ArrayLike | None) -> Float
         msg = f"Existing facility {row + 1} is not a place on earth: longitude, latitude = {place}."
         raise ValueError(msg)
     return (residents.lonlat_to_xy(lonlat) - residents.origin) / residents.scale
-
-
-def _kmeans(residents: Residents, k: int, fixed: Floats, random_state: int) -> Floats:
-    """Sites of k-means++ in scaled coordinates; existing ones, if any, stay where they are and come last."""
-    points, weights = residents.scaled, residents.weights
-    if len(fixed):
-        from tkm_core.solver import TiltedKMeans
-
-        model = TiltedKMeans(k, t=0.0, n_init=STARTS, fixed_centers=fixed, random_state=random_state)
-        return np.asarray(model.fit(points, sample_weight=weights).cluster_centers_)
-    from sklearn.cluster import KMeans
-
-    start: str | Floats = "k-means++"
-    if len(points) > MANY:  # the restarts run on weighted cells, the last descent on everybody
-        cells = gather(points, weights)
-        start = (
-            KMeans(k, n_init=STARTS, random_state=random_state)
-            .fit(cells.xy, sample_weight=cells.weights)
-            .cluster_centers_
-        )
-    restarts = STARTS if isinstance(start, str) else 1
-    model = KMeans(k, init=start, n_init=restarts, random_state=random_state)
-    return np.asarray(model.fit(points, sample_weight=weights).cluster_centers_)
-
-
-def _numbered_like(sites: Floats, others: Floats, k: int) -> Floats:
-    """Order the first k of `others` so that each has the number of the site it is nearest to, in all."""
-    from scipy.optimize import linear_sum_assignment
-    from scipy.spatial.distance import cdist
-
-    _, match = linear_sum_assignment(cdist(sites[:k], others[:k], "sqeuclidean"))
-    return np.concatenate([others[:k][match], others[k:]])

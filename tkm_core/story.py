@@ -192,7 +192,7 @@ def tell(
     if unit not in METRES:
         msg = f"Distances can be told in {' or '.join(METRES)}, not in {unit!r}."
         raise ValueError(msg)
-    decimals = _distance_decimals(max(baseline.mean_distance, plan.mean_distance) / METRES[unit])
+    decimals = distance_decimals(plan, baseline, unit)
     limit = f"{(standard or 0) / METRES[unit]:g} {unit}"
     words = {"one": singular(people), "many": people.capitalize(), "standard": limit}
     rows, more = (
@@ -233,8 +233,9 @@ def tell(
     return Story(tuple(headline), tuple(detail), context, rows, more, losers, gainers)
 
 
-def _distance_decimals(mean: float) -> int:
+def distance_decimals(plan: Evaluation, baseline: Evaluation, unit: str) -> int:
     """Digits for all distances of a table by the average trip: three for a hamlet, none for a continent."""
+    mean = max(baseline.mean_distance, plan.mean_distance) / METRES[unit]
     if mean >= 100:
         return 0
     return 1 if mean >= 1 or mean == 0 else 2 if mean >= 0.1 else 3
@@ -249,7 +250,7 @@ def _figure_decimals(*values: float) -> int:
 def _row(
     key: str, label: str, power: int, plan: Evaluation, baseline: Evaluation, unit: str, decimals: int
 ) -> Row:
-    """Round both values, then take their difference."""
+    """Bring a measure into its unit, with its label and digits."""
     factor = 100.0 if key == "share_within" else METRES[unit] ** -power
     values = [float(getattr(side, key)) * factor for side in (plan, baseline)]
     if key == "share_within":
@@ -259,7 +260,18 @@ def _row(
     else:
         decimals = 3 if key == "gini" else _figure_decimals(*values)
         label = f"{label}, {unit}{POWERS[power]}" if power else label
-    after, before = (round(value, decimals) + 0.0 for value in values)
+    return rounded_row(key, label, *values, decimals=decimals)
+
+
+def rounded_row(key: str, label: str, plan: float, baseline: float, *, decimals: int) -> Row:
+    """Round both values, then take their difference, so that the table adds up.
+
+    Examples
+    --------
+    >>> rounded_row("largest_distance", "Farthest home, km", 16.14, 18.06, decimals=1).change_text
+    '▼ 2.0'
+    """
+    after, before = (round(value, decimals) + 0.0 for value in (plan, baseline))
     change = round(after - before, decimals) + 0.0
     lower_is_better = key != "share_within"
     tone: Tone = "same" if change == 0 else "better" if (change < 0) == lower_is_better else "worse"
