@@ -1,7 +1,10 @@
 """FR and SFR: the program against scipy's, the bound against every plan, the rounding against its factors."""
 
+import highspy
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.methods.truth import (
     cost,
@@ -13,12 +16,23 @@ from tests.methods.truth import (
     residents,
 )
 from tkm_core.methods import run_method, service_lp
-from tkm_core.methods.fr import round_service
+from tkm_core.methods.cover import ball_filter
+from tkm_core.methods.fr import _open, round_service
 from tkm_core.methods.service_lp import FairService, fair_service
 
 
 def quiet(fraction, text):
     """A reporter that listens to nobody."""
+
+
+def record(seen, function):
+    """The same method, which also writes down whose it was."""
+
+    def recorded(self, *arguments):
+        seen.append(self)
+        return function(self, *arguments)
+
+    return recorded
 
 
 def serve(points, openings):
@@ -107,6 +121,22 @@ def test_rounding_of_openings_that_no_single_facility_can_follow(seed):
     assert cost(points, weights, points[chosen]) <= 16 * service.value
 
 
+@given(st.integers(2, 14), st.integers(0, 10_000), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_whoever_closes_has_their_nearest_alternative_open(n, seed, lattice):
+    rng = np.random.default_rng(seed)
+    sites = rng.permutation(49)[:n] if lattice else rng.normal(size=2 * n)[:n] * 9
+    apart = distances(*[np.column_stack([sites // 7, sites % 7]) if lattice else sites[:, None]] * 2)
+    np.fill_diagonal(apart, np.inf)
+    other = apart.argmin(axis=1)
+    whole = rng.random(n) < rng.random()
+    k = int(np.ceil(whole.sum() + (~whole).sum() / 2))
+    opened = _open(whole, other, rng.random(n), k)
+    assert opened.sum() <= k
+    assert opened[whole].all()
+    assert opened[other[~opened]].all()
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_sfr_that_thins_nothing_is_fr(seed):
     points, weights = residents(seed, n=60)
@@ -118,11 +148,16 @@ def test_sfr_that_thins_nothing_is_fr(seed):
     assert run_method("sfr", points, 4, sample_weight=weights).details["representatives"] < len(points)
 
 
-def test_sfr_has_a_solution_where_the_plain_radius_has_none():
-    """A ring of residents around each representative leaves too few representatives within its own radius."""
-    for seed in range(10):
-        points, weights = residents(seed, n=90, d=3)
-        assert len(run_method("sfr", points, 3, sample_weight=weights, delta=0.9).centers) <= 3
+@pytest.mark.parametrize(("seed", "d"), [(5, 1), (9, 1), (12, 2), (13, 3)])
+def test_sfr_has_a_solution_where_the_plain_radius_has_none(seed, d):
+    """Whom a representative stands for may lie within its radius, and the representatives beyond it."""
+    points, weights = residents(seed, n=60, d=d)
+    radius = radii(points, weights, 5)
+    cover = ball_filter(points, radius, 0.9)
+    population = np.bincount(cover.owner, weights)
+    with pytest.raises(ValueError, match="Infeasible"):
+        fair_service(points[cover.chosen], population, 5, radius[cover.chosen], quiet)
+    assert len(run_method("sfr", points, 5, sample_weight=weights, delta=0.9).centers) <= 5
 
 
 def test_metres_and_millions_of_people_give_the_same_plan():
@@ -137,7 +172,8 @@ def test_cancelling_inside_the_linear_program(monkeypatch):
     """The reporter is heard while the solver runs, not only between its runs."""
     monkeypatch.setattr(service_lp, "HEARTBEAT", 0.0)
     points, weights = residents(1, n=200)
-    said = []
+    said, programs = [], []
+    monkeypatch.setattr(service_lp._Master, "require_cost", record(programs, service_lp._Master.require_cost))
 
     def stop(fraction, text):
         said.append(text)
@@ -146,7 +182,7 @@ def test_cancelling_inside_the_linear_program(monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         run_method("fr", points, 4, sample_weight=weights, progress=stop)
-    assert not any("round 2" in text for text in said)
+    assert programs[0].highs.getModelStatus() == highspy.HighsModelStatus.kInterrupt
 
 
 def test_negative_delta_is_refused():

@@ -37,6 +37,18 @@ def test_ends_where_no_swap_gains_enough(seed, k, lattice, min_gain):
     assert lowest >= now * (1 - min_gain) * (1 - 1e-9)
 
 
+def test_a_critical_ball_is_not_left_for_a_cheaper_plan():
+    """Half the people live in one spot, which is not where two facilities are cheapest."""
+    points = np.concatenate([np.linspace(-10, 10, 30), 2 + np.linspace(0, 1e-3, 30)])[:, None]
+    weights = np.ones(60)
+    found = run_method("mv", points, 2, min_gain=0.0)
+    assert any(2 - 1e-2 < c < 2 + 1e-2 for c in found.centers[:, 0])
+    free = all_swaps(found.rows.tolist(), 60, balls=[])
+    assert min(cost(points, weights, points[swap]) for swap in free) < 0.95 * cost(
+        points, weights, found.centers
+    )
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_stays_within_five_radii_and_uses_every_facility(seed):
     points, weights = residents(seed, n=80)
