@@ -39,6 +39,8 @@ KML_OWN = (
     "icon",
 )
 DEEPEST = 64  # brackets within brackets; a multipolygon in a collection needs 8
+BRACKETS = np.zeros(256, dtype=np.int64)  # the step in depth that a byte of JSON makes
+BRACKETS[[91, 123]], BRACKETS[[93, 125]] = 1, -1
 POINTS, LINES, POLYGONS, COLLECTION = (0, 4), (1, 2, 5), (3, 6), 7
 
 
@@ -62,7 +64,8 @@ def read_layer(source: Source, *, layer: str | None = None) -> Table:
 
 def _unreadable(source: Source) -> ResidentsError:
     what = f"a readable {TITLE[source.kind]} file"
-    return ResidentsError(f"“{source.name}” is not {what}: damaged or incomplete. Export it again.")
+    other = ", or another kind of JSON" if source.kind == "geojson" else ""
+    return ResidentsError(f"“{source.name}” is not {what}: damaged, incomplete{other}. Export it again.")
 
 
 def check_json(source: Source) -> None:
@@ -71,7 +74,9 @@ def check_json(source: Source) -> None:
     data = source.data
     for start in range(0, len(data), 1 << 20):
         block = np.frombuffer(data[start : start + (1 << 20)], dtype=np.uint8)
-        steps = np.isin(block, (91, 123)).astype(np.int64) - np.isin(block, (93, 125))
+        steps = BRACKETS[block[(block | 32 == 123) | (block | 32 == 125)]]
+        if len(steps) == 0:
+            continue
         levels = depth + np.cumsum(steps)
         deepest, depth = max(deepest, int(levels.max())), int(levels[-1])
         if deepest > DEEPEST + 200:  # brackets in names count too: only absurd depth is refused here
@@ -83,7 +88,10 @@ def check_json(source: Source) -> None:
 
 
 def _read(source: Source, path: Path, layer: str | None) -> Table:
-    found = pyogrio.list_layers(path)
+    single = (
+        source.kind == "geojson" and layer is None
+    )  # it has one, and each look costs a pass over the file
+    found = np.empty((0, 2), dtype=object) if single else pyogrio.list_layers(path)
     layers = [str(name) for name in found[:, 0]]
     if layer is not None and layer not in layers and len(layers) > 1:
         msg = f"“{source.name}” has no layer “{layer}”. Its layers: {', '.join(layers)}."
@@ -93,12 +101,11 @@ def _read(source: Source, path: Path, layer: str | None) -> Table:
         str(name) for name, kind in found if kind is not None and ("Point" in kind or "Polygon" in kind)
     ]
     chosen = layer if layer in layers else next(iter(mapped or usable or layers), None)
-    if chosen is None:
+    if chosen is None and not single:
         msg = f"“{source.name}” has no layer in it."
         raise ResidentsError(msg)
     meta, read = pyogrio.read_arrow(path, layer=chosen)
-    info = pyogrio.read_info(path, layer=chosen)
-    if info["driver"] not in DRIVERS:
+    if not single and pyogrio.read_info(path, layer=chosen)["driver"] not in DRIVERS:
         raise _unreadable(source)
     geometry = meta["geometry_name"] or "wkb_geometry"
     made = KML_OWN if source.kind == "kml" else ()
@@ -116,7 +123,7 @@ def _read(source: Source, path: Path, layer: str | None) -> Table:
         table.points = point_reader(read[geometry], table.notes)
         table.crs = read_crs(meta["crs"], table)
     elif read.num_rows == 0:
-        msg = f"The layer “{chosen}” of “{source.name}” is empty."
+        msg = f"“{source.name}” holds no features."
         raise ResidentsError(msg)
     return table
 

@@ -211,7 +211,7 @@ def suggest(points: Floats, texts: Sequence[str], *, limit: int = 6) -> list[tup
         if languages & set(SCRIPTS) and not languages & spoken:
             score *= 0.02
         scores[code] = score * (1_000 if code in hinted else 1)
-    if not scores and 1e3 < np.abs(points).max() < 1e8:
+    if not scores and 1e3 < np.abs(points).max() < 2.1e7:
         scores = {
             code: 1 / grid.square_kilometres
             for code, grid in known.items()

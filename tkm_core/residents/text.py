@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -169,9 +170,8 @@ def find_header(look: str, delimiter: str) -> Layout:
     reader = csv.reader(io.StringIO(look, newline=""), delimiter=delimiter)
     for _ in range(lines):
         next(reader)
-    start = sum(
-        len(line.encode()) for line in re.findall(r"[^\r\n]*(?:\r\n|\r|\n|$)", look)[: reader.line_num]
-    )
+    ends = re.finditer(r"[^\r\n]*(?:\r\n|\r|\n|$)", look)
+    start = sum(len(line[0].encode()) for line in islice(ends, reader.line_num))
     return Layout(delimiter, names, start, lines + 1, header is not None, numeric)
 
 
