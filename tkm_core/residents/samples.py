@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from tkm_core.residents.loading import load_residents
 from tkm_core.residents.model import Residents, ResidentsError
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "samples"
