@@ -51,7 +51,7 @@ def fair_round(
 def round_service(points: Array, weights: Array, k: int, radius: Array, service: FairService) -> Rows:
     """Whole facilities from fractional ones: at most 8 radii for everyone, a bounded multiple of the cost.
 
-    The literature quotes 4 for the root of the cost, so 16 for the cost; the triangle inequality alone gives 32.
+    The literature quotes 4 for the root of the cost, so 16 for the cost; the triangle inequality gives 32.
 
     Representatives come from the ball filter with dilation 2 and R_v = min(r_v, sqrt(2 · share_v)). If
     there are more than k, every opening moves to its nearest representative. Each then holds at least a
