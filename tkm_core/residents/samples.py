@@ -192,10 +192,6 @@ def load_sample(key: str, *, n: int | None = None, seed: int = 0) -> Residents:
     if n is not None:
         msg = f"The size of {key!r} cannot be chosen: only the generated city takes a number of residents."
         raise ResidentsError(msg)
-    from tkm_core.residents import (
-        load_residents,
-    )  # here, because that package imports this module's neighbours
-
     return load_residents(
         _bundled(sample.file),
         x="lon",
