@@ -65,8 +65,8 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     tilted_sse_, city_cost_ : float
         The paper's objective and the city-wide cost of the result.
     n_iter_ : int
-        Steps of the descent that won.
-    history_ : array (n_iter_ + 1, 2)
+        Assignments made by the descent that won.
+    history_ : array (n_iter_, 2)
         City-wide cost and tilted SSE of each iterate of the descent that won.
 
     Examples
@@ -166,7 +166,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.cluster_centers_: Array = found.centers
         self.labels_: Labels = found.labels
         self.history_: Array = found.history[:, :2]
-        self.n_iter_: int = found.n_iter
+        self.n_iter_: int = len(found.history)
         self.tilted_sse_ = found.tilted_sse
         self.city_cost_ = found.city_cost
         self.inertia_ = float(-self._score(X, weights))
