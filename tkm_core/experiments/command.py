@@ -1,0 +1,189 @@
+"""The command line of the experiments: run one or all, write numbers and figures as each is finished."""
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from tkm_core.experiments.data import read_dataset
+from tkm_core.experiments.model import Dataset, Experiment, Result
+from tkm_core.experiments.page import page
+from tkm_core.experiments.registry import EXPERIMENTS
+from tkm_core.methods import Progress
+
+STOPPED = 130  # exit status
+EVERYTHING = "all"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``python -m tkm_core experiment ...``; returns the exit status.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        What stands after the word experiment; by default the arguments of the process.
+    """
+    given = list(sys.argv[1:] if argv is None else argv)
+    arguments = _parser().parse_args(given)
+    if arguments.columns and len(arguments.data) != 1:
+        msg = "--columns goes with one --data FILE."
+        raise ValueError(msg)
+    names = list(EXPERIMENTS) if arguments.name == EVERYTHING else [arguments.name]
+    settings = {name: _settings(EXPERIMENTS[name], arguments, strict=len(names) == 1) for name in names}
+    folder = Path(arguments.output)
+    folder.mkdir(parents=True, exist_ok=True)
+    own = [read_dataset(file, _listed(arguments.columns), seed=arguments.seed) for file in arguments.data]
+    for note in (note for each in own for note in each.notes):
+        _say(note)
+    command = shlex.join(["python", "-m", "tkm_core", "experiment", *_without_output(given)])
+    for number, name in enumerate(names):
+        experiment = EXPERIMENTS[name]
+        data = own or experiment.data(arguments.seed)
+        with _bar(f"{name}: " if len(names) > 1 else "", number, len(names)) as progress:
+            result = experiment.run(data, seed=arguments.seed, progress=progress, **settings[name])
+        for path in _write(folder, experiment, result, data, command):
+            _say(f"Wrote {path}.")
+        for note in result.notes:
+            _say(f"  {note}")
+        if not result.complete:
+            return STOPPED
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    listed = "\n".join(f"  {name:20}{each.title}" for name, each in EXPERIMENTS.items())
+    parser = argparse.ArgumentParser(
+        prog="tkm_core experiment",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Repeat the paper's figures and table, on the bundled data or on your own.",
+        epilog=f"experiments:\n{listed}\n  {EVERYTHING:20}all of them, one after the other\n\n"
+        "Ctrl-C ends a run and writes what is finished.",
+    )
+    parser.add_argument(
+        "name", choices=[*EXPERIMENTS, EVERYTHING], metavar="NAME", help="one of the names below"
+    )
+    parser.add_argument(
+        "--data", metavar="FILE", action="append", default=[],
+        help="numeric table, standardised as in the paper, or a sample (sacramento, ...); may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--columns", metavar="A,B,...", help="columns of FILE by name or position (default: all numeric)"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", default="experiments", help="folder for .csv and .html files"
+    )
+    parser.add_argument("--quick", action="store_true", help="small settings, done in seconds")
+    parser.add_argument(
+        "--seed", type=_whole(0), default=0, help="the same seed gives the same numbers (default 0)"
+    )
+    parser.add_argument(
+        "--repeats", type=_whole(1), help="samples of each data set (default 10, as in the paper)"
+    )
+    parser.add_argument("--size", type=_whole(2), help="points of a sample (default 1000, as in the paper)")
+    parser.add_argument("-k", metavar="K,...", type=_list(_whole(1)), help="numbers of facilities")
+    parser.add_argument("-t", metavar="T,...", type=_list(_dial), help="values of the dial")
+    parser.add_argument("--iterations", type=_whole(1), help="iterations of the paper's SGD (default 500)")
+    return parser
+
+
+def _settings(experiment: Experiment, arguments: argparse.Namespace, *, strict: bool) -> dict[str, Any]:
+    """The experiment's settings with what was asked for; where only one experiment runs, each has to fit."""
+    known = dict(experiment.settings)
+    if arguments.quick:
+        known |= experiment.quick
+    for name in ("repeats", "size", "k", "t", "iterations"):
+        value = getattr(arguments, name)
+        if value is None:
+            continue
+        if name in known and isinstance(known[name], tuple) == isinstance(value, tuple):
+            known[name] = value
+        elif name in known and isinstance(value, tuple) and len(value) == 1:
+            known[name] = value[0]
+        elif strict:
+            option = f"-{name}" if len(name) == 1 else f"--{name}"
+            why = f"takes one value of {option}" if name in known else f"has no {option}"
+            msg = f"The experiment {experiment.name} {why}."
+            raise ValueError(msg)
+    return known
+
+
+def _write(
+    folder: Path, experiment: Experiment, result: Result, data: Sequence[Dataset], command: str
+) -> Iterator[Path]:
+    """Numbers and figure, each in one step: a reader never sees half a file."""
+    from tkm_core.export.formats import write_whole
+
+    table = folder / f"{experiment.name}.csv"
+    yield write_whole(table, lambda file: result.table.to_csv(file, index=False, float_format="%.7g"))
+    text = page(experiment, result, data, command)
+    yield write_whole(table.with_suffix(".html"), lambda file: _text(file, text))
+
+
+def _text(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _bar(prefix: str, number: int, total: int) -> Iterator[Progress]:
+    """Show a bar on the terminal's error stream, and none where that is a file or a pipe."""
+    shape = "{percentage:3.0f} %|{bar:30}| {desc} [{elapsed}]"
+    with tqdm(total=1.0, disable=None, leave=False, file=sys.stderr, bar_format=shape) as bar:
+
+        def show(fraction: float, text: str) -> None:
+            bar.set_description_str(f"{prefix}{text}", refresh=bar.n == 0)
+            bar.update(max(0.0, (number + fraction) / total - bar.n))
+
+        yield show
+
+
+def _without_output(given: Sequence[str]) -> list[str]:
+    """The arguments without the folder: it says nothing about the numbers."""
+    kept: list[str] = []
+    skip = False
+    for word in given:
+        if skip or word.startswith(("--output=", "-o")) or word == "--output":
+            skip = not skip and word in ("-o", "--output")
+            continue
+        kept.append(word)
+    return kept
+
+
+def _listed(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.strip().isdecimal() or not least <= int(text) < 2**31:
+            msg = f"{text!r} is not a whole number from {least} upwards"
+            raise argparse.ArgumentTypeError(msg)
+        return int(text)
+
+    return read
+
+
+def _dial(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1e6:
+        msg = f"{text!r} is not a number from 0 to 1000000"
+        raise argparse.ArgumentTypeError(msg)
+    return value
+
+
+def _list(read: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    def read_all(text: str) -> tuple[Any, ...]:
+        return tuple(read(each) for each in text.split(","))
+
+    return read_all
+
+
+def _say(text: str) -> None:
+    print("".join(letter if letter.isprintable() else "\ufffd" for letter in text))  # noqa: T201 - it is a command

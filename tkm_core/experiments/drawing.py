@@ -1,0 +1,139 @@
+"""The frame of every experiment's figure: panels side by side, one look, one legend."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from tkm_core.figures.charts import layout
+from tkm_core.figures.maps import Look
+from tkm_core.figures.palette import palette, to_hex
+
+ROW_HEIGHT = 300
+DASHES = ("dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
+SYMBOLS = ("circle-open", "square-open", "diamond-open", "triangle-up-open", "x-thin-open", "cross-thin-open")
+
+
+def panels(
+    titles: Sequence[str], *, x: str, y: str, theme: str, columns: int = 2, height: int = ROW_HEIGHT
+) -> go.Figure:
+    """An empty figure with one panel a title; ``place(i, columns)`` tells where panel i is."""
+    columns = min(columns, len(titles))
+    rows = math.ceil(len(titles) / columns)
+    full = 112 + rows * height
+    figure = make_subplots(
+        rows,
+        columns,
+        subplot_titles=list(titles),
+        vertical_spacing=min(0.5, 74 / (full - 112)),
+        horizontal_spacing=0.09 if columns > 1 else 0,
+    )
+    frame = layout(Look(theme=theme), height=full, x=x, y=y)
+    across, up = frame.pop("xaxis"), frame.pop("yaxis")
+    colors = palette(theme)
+    frame |= {
+        "margin": {"l": 64, "r": 16, "t": 64, "b": 48},
+        "showlegend": True,
+        "dragmode": "zoom",
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "y": 0.995,
+            "yref": "container",
+            "yanchor": "top",
+            "font": {"size": 13},
+        },
+    }
+    figure.update_layout(frame)
+    figure.update_xaxes({**across, "fixedrange": False})
+    figure.update_yaxes({**up, "fixedrange": False, "title": None})
+    for row in range(1, rows + 1):
+        figure.update_yaxes(title=up["title"], row=row, col=1)
+    figure.update_annotations(font={"size": 14, "color": colors.ink})
+    return figure
+
+
+def place(number: int, total: int, columns: int = 2) -> dict[str, int]:
+    """Row and column of a panel as plotly counts them.
+
+    >>> place(2, 4), place(2, 4, columns=4)
+    ({'row': 2, 'col': 1}, {'row': 1, 'col': 3})
+    """
+    columns = min(columns, total)
+    return {"row": number // columns + 1, "col": number % columns + 1}
+
+
+def tint(t: float, theme: str) -> str:
+    """Blue to red over t, as everywhere.
+
+    >>> tint(0.01, "light"), tint(100, "light")
+    ('#2552C4', '#CE2029')
+    """
+    return to_hex(palette(theme).along_path([t])[0])
+
+
+def ramp(count: int, theme: str) -> list[str]:
+    """Colours from blue to red for settings in their order.
+
+    >>> ramp(3, "light")
+    ['#2552C4', '#823C96', '#CE2029']
+    """
+    stops = np.array([[int(stop[i : i + 2], 16) for i in (1, 3, 5)] for stop in palette(theme).path])
+    at = np.linspace(0, len(stops) - 1, count) if count > 1 else np.zeros(1)
+    mixed = [np.rint(np.interp(at, range(len(stops)), stops[:, channel])).astype(int) for channel in range(3)]
+    return [to_hex((int(r), int(g), int(b))) for r, g, b in zip(*mixed, strict=True)]
+
+
+def spread_line(
+    figure: go.Figure,
+    x: pd.Series,
+    mean: pd.Series,
+    std: pd.Series,
+    *,
+    name: str,
+    color: str,
+    where: dict[str, int],
+    legend: bool,
+    style: dict[str, Any] | None = None,
+) -> None:
+    """A mean over the repeats in a band of one standard deviation to either side, with one legend entry."""
+    if float(std.max()) > 0:
+        low = (mean - std).clip(lower=mean * 0.05)
+        figure.add_scatter(
+            x=[*x, *x[::-1]],
+            y=[*_short(mean + std), *_short(low)[::-1]],
+            fill="toself",
+            fillcolor=_faint(color),
+            line={"width": 0},
+            mode="lines",
+            hoverinfo="skip",
+            showlegend=False,
+            legendgroup=name,
+            **where,
+        )
+    figure.add_scatter(
+        x=list(x),
+        y=_short(mean),
+        customdata=_short(std),
+        name=name,
+        legendgroup=name,
+        showlegend=legend,
+        line={"width": 2, "color": color, **((style or {}).get("line", {}))},
+        marker=(style or {}).get("marker"),
+        mode=(style or {}).get("mode", "lines"),
+        hovertemplate=f"{name}<br>%{{x}}: %{{y:.4g}} ± %{{customdata:.2g}}<extra></extra>",
+        **where,
+    )
+
+
+def _short(values: pd.Series) -> list[float]:
+    return [float(f"{value:.5g}") for value in values]
+
+
+def _faint(color: str) -> str:
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.12)"
