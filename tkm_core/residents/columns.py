@@ -86,6 +86,8 @@ def find_roles(table: Table, choices: Mapping[str, Choice], decimal: str | None 
         present = len(table.head) - table.head[name].null_count
         if np.isfinite(numbers).sum() > 0.5 * present > 0:
             roles.numbers[name] = numbers
+            if roles.decimals.get(name) == "." and np.isfinite(numbers).sum() == present:
+                table.plain_numbers.add(name)
     for role in ("x", "y", "weight", "group", "id"):
         if (choice := choices.get(role)) is not None and choice is not False:
             roles.give(role, resolve(choice, table.names, role), "Chosen.")

@@ -145,6 +145,7 @@ def _load(
     numeric = [column for column in (roles.x, roles.y, roles.weight) if column]
     numeric += roles.second_pair or ()
     texts = [column for column in (roles.lonlat, roles.group, roles.id) if column]
+    table.plain_numbers.difference_update(texts)  # codes keep their zeros
     columns = table.fetch(list(dict.fromkeys(texts if table.pieces else numeric + texts)))
     position = _locate(table, roles, columns, name, crs=crs, named=named)
     if roles.second_pair and table.pieces is None:

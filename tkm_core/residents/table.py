@@ -36,6 +36,8 @@ class Table:
         The reference system the file states.
     pieces : callable or None
         Reads columns by name a piece at a time, where the file may be too large for anything else.
+    plain_numbers : set of str
+        Columns whose first rows are numbers without anything around them, to be read as such.
     n_rows : int
         Number of rows, where there are pieces.
     first_row : int
@@ -60,6 +62,7 @@ class Table:
     warnings: list[str] = field(default_factory=list)
     pieces: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] | None = None
     n_rows: int = 0
+    plain_numbers: set[str] = field(default_factory=set)
 
     def numbers(self, names: Sequence[str], columns: pa.Table, decimals: Mapping[str, str]) -> Floats:
         """Some columns as numbers, shape (n, columns): out of `columns`, or read piece by piece."""

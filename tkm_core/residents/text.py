@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -24,7 +24,7 @@ LOOK_ROWS = 400
 TITLES = 40  # rows that may stand above a header
 LONGEST_LINE = 8 << 20  # bytes
 BLOCK = 1 << 20  # bytes parsed at a time; the smaller, the better they spread over the cores
-LISTED_RAGGED = 100_000
+MOST_RAGGED = 100_000
 csv.field_size_limit(LONGEST_LINE)  # outlines of areas make long fields
 USUAL = (",", ";", "\t", "|")
 ODD = "^~#:!$%&*/\\@=¦§¬•\x01\x1c\x1d\x1e\x1f"
@@ -69,7 +69,7 @@ def read_text(source: Source, *, encoding: str | None = None, delimiter: str | N
     body = pa.py_buffer(data)[layout.start :]
 
     def fetch(names: Sequence[str]) -> pa.Table:
-        columns, ragged = parse(body, layout, list(names))
+        columns, ragged = parse(body, layout, list(names), floats=table.plain_numbers & {*names})
         if ragged:
             lines = "line has" if ragged == 1 else "lines have"
             note = (
@@ -204,12 +204,24 @@ def header_of(rows: list[list[str]]) -> tuple[int | None, list[str], list[bool]]
     return start, unique_names(first[:width]), numeric
 
 
-def parse(data: Any, layout: Layout, names: list[str], *, cut: bool = False) -> tuple[pa.Table, int]:
-    """Read some columns of the data as text; lines of the wrong width are mended and put last."""
+def parse(
+    data: Any, layout: Layout, names: list[str], *, cut: bool = False, floats: Iterable[str] = ()
+) -> tuple[pa.Table, int]:
+    """Read some columns of the data; lines of the wrong width are mended and put last.
+
+    Columns in `floats` are read as numbers if all of them are; everything else, and else, as text.
+    """
     if cut:
         block = bytes(data)
         data = block[: max(block.rfind(b"\n"), block.rfind(b"\r")) + 1]
     buffer = pa.py_buffer(data)
+    if floats:
+        try:
+            table, ragged = _parse(buffer, layout, names, newlines=False, floats=floats)
+            if not ragged:
+                return table, 0
+        except ResidentsError:
+            pass  # a value that is no number after all: the text shows which
     table, ragged = _parse(buffer, layout, names, newlines=False)
     if ragged and b'"' in b"".join(line.encode() for line in ragged[:1000]):
         with_newlines, fewer = _parse(buffer, layout, names, newlines=True)
@@ -217,7 +229,12 @@ def parse(data: Any, layout: Layout, names: list[str], *, cut: bool = False) -> 
             table, ragged = with_newlines, fewer
     if not ragged:
         return table, 0
-    mended = [fit(row, layout.numeric) for row in csv.reader(ragged, delimiter=layout.delimiter) if any(row)]
+    try:
+        rows = [row for row in csv.reader(ragged, delimiter=layout.delimiter) if any(row)]
+    except csv.Error as error:
+        msg = "Some lines of the file cannot be taken apart into fields. Check the delimiter and the quotes."
+        raise ResidentsError(msg, needs="delimiter") from error
+    mended = [fit(row, layout.numeric) for row in rows]
     places = [layout.names.index(name) for name in names]
     extra = pa.table(
         {
@@ -242,16 +259,19 @@ def fit(row: list[str], numeric: list[bool]) -> list[str]:
 
 
 def _parse(
-    buffer: pa.Buffer, layout: Layout, names: list[str], *, newlines: bool, block: int = BLOCK
+    buffer: pa.Buffer,
+    layout: Layout,
+    names: list[str],
+    *,
+    newlines: bool,
+    block: int = BLOCK,
+    floats: Iterable[str] = (),
 ) -> tuple[pa.Table, list[str]]:
     ragged: list[str] = []
 
     def keep_aside(row: Any) -> str:
-        if len(ragged) >= LISTED_RAGGED:
-            msg = "Too many lines have another number of fields than the header. Check the delimiter."
-            raise ResidentsError(msg, needs="delimiter")
         ragged.append(row.text)
-        return "skip"
+        return "skip" if len(ragged) < MOST_RAGGED else "error"
 
     if buffer.size == 0:
         return pa.table({name: pa.array([], pa.string()) for name in names}), []
@@ -263,7 +283,7 @@ def _parse(
                 delimiter=layout.delimiter, newlines_in_values=newlines, invalid_row_handler=keep_aside
             ),
             pacsv.ConvertOptions(
-                column_types=dict.fromkeys(layout.names, pa.string()),
+                column_types=dict.fromkeys(layout.names, pa.string()) | dict.fromkeys(floats, pa.float64()),
                 include_columns=names,
                 null_values=NOTHING,
                 strings_can_be_null=True,
@@ -271,8 +291,12 @@ def _parse(
         )
     except pa.ArrowInvalid as error:
         if "straddl" in str(error) and block < LONGEST_LINE:
-            return _parse(buffer, layout, names, newlines=newlines, block=LONGEST_LINE)
-        msg = "The file cannot be read as a table: "
-        msg += "a line of it is too long." if "straddl" in str(error) else "its lines do not fit together."
+            return _parse(buffer, layout, names, newlines=newlines, block=LONGEST_LINE, floats=floats)
+        reason = "its lines do not fit together"
+        if len(ragged) == MOST_RAGGED:
+            reason = "too many lines have more or fewer fields than the header. Check the delimiter"
+        elif "straddl" in str(error):
+            reason = "a line of it is too long"
+        msg = f"The file cannot be read as a table: {reason}."
         raise ResidentsError(msg, needs="delimiter") from error
     return table, ragged
