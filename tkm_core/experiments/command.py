@@ -18,6 +18,7 @@ from tkm_core.methods import Progress
 
 STOPPED = 130  # exit status
 EVERYTHING = "all"
+OPTIONS = ("repeats", "size", "k", "t", "methods", "solver", "sizes", "max_seconds", "iterations")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -87,6 +88,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--size", type=_whole(2), help="points of a sample (default 1000, as in the paper)")
     parser.add_argument("-k", metavar="K,...", type=_list(_whole(1)), help="numbers of facilities")
     parser.add_argument("-t", metavar="T,...", type=_list(_dial), help="values of the dial")
+    parser.add_argument("--methods", metavar="A,B,...", type=_list(str.strip), help="some of the methods")
+    parser.add_argument(
+        "--solver", choices=("newton", "sgd"), help="of TKM: exact (default), or the paper's SGD"
+    )
+    parser.add_argument("--sizes", metavar="N,...", type=_list(_whole(2)), help="of running-time")
+    parser.add_argument("--max-seconds", type=_whole(1), help="of running-time, for one run (default 600)")
     parser.add_argument("--iterations", type=_whole(1), help="iterations of the paper's SGD (default 500)")
     return parser
 
@@ -96,7 +103,7 @@ def _settings(experiment: Experiment, arguments: argparse.Namespace, *, strict: 
     known = dict(experiment.settings)
     if arguments.quick:
         known |= experiment.quick
-    for name in ("repeats", "size", "k", "t", "iterations"):
+    for name in OPTIONS:
         value = getattr(arguments, name)
         if value is None:
             continue
@@ -105,7 +112,7 @@ def _settings(experiment: Experiment, arguments: argparse.Namespace, *, strict: 
         elif name in known and isinstance(value, tuple) and len(value) == 1:
             known[name] = value[0]
         elif strict:
-            option = f"-{name}" if len(name) == 1 else f"--{name}"
+            option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
             why = f"takes one value of {option}" if name in known else f"has no {option}"
             msg = f"The experiment {experiment.name} {why}."
             raise ValueError(msg)

@@ -70,7 +70,7 @@ def two_blobs(seed: int) -> list[Dataset]:
 
 def large_city(seed: int) -> list[Dataset]:
     """What the running times are taken on by default."""
-    return [sample("generated-100k", seed)]
+    return [sample("generated-1m", seed)]
 
 
 def read_dataset(file: str, columns: Sequence[str] = (), *, seed: int = 0) -> Dataset:

@@ -1,0 +1,238 @@
+"""Running time against the number of residents, and where each method stops being usable."""
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from tkm_core.experiments.comparison import SGD, Contender, colours
+from tkm_core.experiments.model import Dataset, Job, Result, gather, seed_of
+from tkm_core.figures.charts import layout
+from tkm_core.figures.maps import Look
+from tkm_core.figures.palette import palette
+from tkm_core.methods import MethodTooLargeError, Progress, describe, estimate, run_method
+from tkm_core.methods.method import MAX_BYTES
+from tkm_core.objective import Array
+
+SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 90_000, 1_000_000)
+TIMED = ("tkm", "sfr", "mv", "fr")  # the paper's table; JKL, NF and k-means++ can be asked for
+DONE, TOO_LONG, TOO_MUCH, TOO_FEW = "done", "too long", "too much memory", "too few rows"
+WARM_UP = 60  # points of a first run nobody times: what is compiled then is not compiled again
+
+
+class _TimeUpError(Exception):
+    """The time that is allowed for one run has passed."""
+
+
+def running_time(
+    data: Sequence[Dataset],
+    *,
+    sizes: Sequence[int] = SIZES,
+    methods: Sequence[str] = TIMED,
+    t: float = 0.1,
+    k: int = 4,
+    max_seconds: float = 600.0,
+    repeats: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+    theme: str = "light",
+) -> Result:
+    """Time the methods on samples of growing size.
+
+    Parameters
+    ----------
+    data : sequence of Dataset
+        Weights are left aside, as in the paper.
+    sizes : sequence of int
+        Numbers of residents.
+    methods : sequence of str
+        Some of ``METHODS``; "tkm" is timed twice, with the exact solver and with the paper's SGD (500 iterations, 5
+        epochs, batch n/50).
+    t : float
+        The dial of TKM.
+    k, repeats, seed : int
+        Facilities, runs at each size, seed of all of it.
+    max_seconds : float
+        A run that is expected to take longer, or does, is ended and counts as "too long".
+    progress, theme
+        Whom to report to; "light" or "dark".
+
+    Returns
+    -------
+    Result
+        One row a run: data set, n, method, repeat, seconds (none if it was not finished) and status.
+    """
+    rows = _contenders(methods, t)
+    last: dict[tuple[str, str], tuple[int, float]] = {}  # n and seconds of the size before
+
+    def job(source: Dataset, n: int, each: Contender, repeat: int) -> Job:
+        def work(report: Progress) -> pd.DataFrame:
+            number = seed_of(seed, repeat)
+            status, seconds = TOO_FEW, np.nan
+            if n <= len(source.X):
+                rng = np.random.default_rng(number)
+                X = (
+                    source.X
+                    if n == len(source.X)
+                    else source.X[np.sort(rng.choice(len(source.X), n, replace=False))]
+                )
+                before, spent = last.get((source.name, each.label), (n, 0.0))
+                status = _foreseen(each, X, k, max_seconds, spent * n / before)
+                if status == DONE:
+                    status, seconds = _timed(each, X, k, number, max_seconds, report)
+                last[source.name, each.label] = (n, seconds if status == DONE else np.inf)
+            return pd.DataFrame(
+                [{"data": source.name, "n": n, "method": each.label, "repeat": repeat, "k": k,
+                  "d": source.X.shape[1], "seconds": seconds, "status": status}]
+            )  # fmt: skip
+
+        return f"{source.name}, n = {n:,}, {each.label}", work
+
+    for each in rows:
+        warm = np.random.default_rng(0).normal(size=(WARM_UP, 2))
+        run_method(each.method, warm, 2, random_state=0, **_options(each, warm))
+    jobs = [
+        job(source, n, each, r)
+        for source in data
+        for n in sorted(sizes)
+        for each in rows
+        for r in range(repeats)
+    ]
+    table, stopped = gather(jobs, progress)
+    labels = [each.label for each in rows]
+    notes = (*_findings(table, labels, max_seconds), *stopped)
+    return Result(table, _draw(table, labels, theme), notes, not stopped)
+
+
+def _contenders(methods: Sequence[str], t: float) -> list[Contender]:
+    found = []
+    for name in methods:
+        if name == "tkm":
+            found += [Contender("TKM", name, {"t": t}), Contender("TKM by SGD", name, {**SGD, "t": t})]
+        else:
+            found.append(Contender(describe(name).title, name, {}))
+    return found
+
+
+def _options(each: Contender, X: Array) -> dict[str, Any]:
+    """The paper's batch grows with the data: a fiftieth of them."""
+    batch = {"batch_size": max(1, len(X) // 50)} if "batch_size" in each.options else {}
+    return {**each.options, **batch}
+
+
+def _foreseen(each: Contender, X: Array, k: int, max_seconds: float, at_least: float) -> str:
+    """Whether to start: by the method's own estimate, and by the size before, growing at least as n does."""
+    if at_least > max_seconds:
+        return TOO_LONG
+    expected = estimate(each.method, len(X), X.shape[1], k, max_seconds=max_seconds)
+    if expected.bytes > MAX_BYTES:
+        return TOO_MUCH
+    return TOO_LONG if not expected.feasible else DONE
+
+
+def _timed(
+    each: Contender, X: Array, k: int, seed: int, max_seconds: float, report: Progress
+) -> tuple[str, float]:
+    began = perf_counter()
+
+    def watch(fraction: float, text: str) -> None:
+        if perf_counter() - began > max_seconds:
+            raise _TimeUpError
+        report(fraction, text)
+
+    try:
+        found = run_method(
+            each.method, X, k, random_state=seed, progress=watch, max_seconds=max_seconds, **_options(each, X)
+        )
+    except _TimeUpError:
+        return TOO_LONG, np.nan
+    except MethodTooLargeError as refusal:
+        return (TOO_MUCH if refusal.estimate.bytes > MAX_BYTES else TOO_LONG), np.nan
+    except MemoryError:
+        return TOO_MUCH, np.nan
+    return DONE, found.seconds
+
+
+def _draw(table: pd.DataFrame, labels: Sequence[str], theme: str) -> go.Figure:
+    """Above: seconds against n, both by powers of ten. Below: the paper's table."""
+    look = palette(theme)
+    names, sizes = table["data"].unique().tolist(), sorted(table["n"].unique().tolist())
+    titles = [name for name in names for _ in (0, 1)] if len(names) > 1 else [names[0], ""]
+    figure = make_subplots(
+        2 * len(names), 1,
+        specs=[[{"type": "xy"}], [{"type": "table"}]] * len(names),
+        row_heights=[0.62, 0.38] * len(names), vertical_spacing=0.13 / len(names),
+        subplot_titles=[title if place % 2 == 0 else "" for place, title in enumerate(titles)],
+    )  # fmt: skip
+    frame = layout(Look(theme=theme), height=620 * len(names), x="residents, n", y="seconds")
+    across, up = frame.pop("xaxis"), frame.pop("yaxis")
+    figure.update_layout({**frame, "margin": {"l": 64, "r": 16, "t": 64, "b": 8}, "showlegend": True})
+    figure.update_layout(
+        legend={"orientation": "h", "x": 0, "y": 0.995, "yref": "container", "yanchor": "top"},
+        dragmode="zoom",
+    )
+    figure.update_xaxes({**across, "type": "log", "fixedrange": False})
+    figure.update_yaxes({**up, "type": "log", "fixedrange": False})
+    tints = colours(labels, theme)
+    for number, name in enumerate(names):
+        mine = table[table["data"] == name]
+        cells = [[f"{n:,}" for n in sizes]]
+        for label in labels:
+            own = mine[mine["method"] == label]
+            done = own[own["status"] == DONE].groupby("n")["seconds"].median()
+            figure.add_scatter(
+                x=done.index.tolist(), y=[float(f"{value:.4g}") for value in done], mode="lines+markers",
+                name=label, legendgroup=label, showlegend=number == 0, line={"color": tints[label], "width": 2},
+                marker={"size": 8}, hovertemplate=f"{label}, n = %{{x:,}}: %{{y:.3g}} s<extra></extra>",
+                row=2 * number + 1, col=1,
+            )  # fmt: skip
+            cells.append([_cell(own[own["n"] == n]) for n in sizes])
+        figure.add_table(
+            header={"values": ["n", *labels], "fill": {"color": look.ground}, "align": "right",
+                    "font": {"color": look.ink, "size": 13}, "line": {"color": look.border}},
+            cells={"values": cells, "fill": {"color": look.page}, "align": "right", "height": 24,
+                   "font": {"color": look.ink, "size": 13}, "line": {"color": look.border}},
+            row=2 * number + 2, col=1,
+        )  # fmt: skip
+    return figure
+
+
+def _cell(runs: pd.DataFrame) -> str:
+    """Seconds, or why there are none."""
+    if runs.empty:
+        return ""
+    seconds = runs.loc[runs["status"] == DONE, "seconds"]
+    return f"{seconds.median():,.3g} s" if len(seconds) else str(runs["status"].iloc[0])
+
+
+def _findings(table: pd.DataFrame, labels: Sequence[str], max_seconds: float) -> list[str]:
+    """How far each method gets, and TKM's time against the others' at the largest size they share."""
+    notes = []
+    for name, mine in table.groupby("data", sort=False):
+        done = mine[mine["status"] == DONE].pivot_table(
+            index="n", columns="method", values="seconds", aggfunc="median"
+        )
+        for label in labels:
+            if label not in done:
+                notes.append(f"{name}: {label} finished at no size.")
+                continue
+            times = done[label].dropna()
+            ends = mine[
+                (mine["method"] == label) & (mine["status"] != DONE) & (mine["n"] > times.index.max())
+            ]
+            end = f"; {ends['status'].iloc[0]} from n = {ends['n'].min():,} on" if len(ends) else ""
+            ratio = ""
+            if label != "TKM" and "TKM" in done:
+                at = times.index.max()
+                ratio = f", {times[at] / done.loc[at, 'TKM']:,.1f} times as long as TKM"
+            notes.append(
+                f"{name}: {label} takes {times.iloc[-1]:,.3g} s at n = {times.index.max():,}{ratio}{end}."
+            )
+    notes.append(
+        f"A run may take {max_seconds:g} s; the first run of each method, which compiles, is not timed."
+    )
+    return notes
