@@ -80,30 +80,30 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Array:
     return weights
 
 
-def check_t(t: float) -> float:
+def check_t(t: object) -> float:
     """The dial: a number from 0 to infinity.
 
     >>> check_t(-1)
     Traceback (most recent call last):
     ValueError: t is -1; it must be 0 or more (infinity is allowed).
     """
-    if not isinstance(t, numbers.Real) or np.isnan(t) or t < 0:
+    if not isinstance(t, numbers.Real) or not float(t) >= 0:
         msg = f"t is {t!r}; it must be 0 or more (infinity is allowed)."
         raise ValueError(msg)
     return float(t)
 
 
-def check_clusters(n_clusters: int, n: int) -> int:
+def check_clusters(n_clusters: object, n: int) -> int:
     """The number of facilities: at least one, at most one for each resident point.
 
     >>> check_clusters(5, 3)
     Traceback (most recent call last):
     ValueError: n_clusters is 5, but there are only 3 residents (n_samples=3): choose 3 or fewer.
     """
-    if not isinstance(n_clusters, numbers.Integral) or n_clusters < 1:
+    if not isinstance(n_clusters, numbers.Integral) or int(n_clusters) < 1:
         msg = f"n_clusters is {n_clusters!r}; it must be a whole number, 1 or more."
         raise ValueError(msg)
-    if n_clusters > n:
+    if int(n_clusters) > n:
         msg = f"n_clusters is {n_clusters}, but there are only {n} residents (n_samples={n}): choose {n} or fewer."
         raise ValueError(msg)
     return int(n_clusters)

@@ -8,14 +8,14 @@ from numba import njit
 from tkm_core.objective import Array
 from tkm_core.threads import in_parallel
 
-BINS = {1: 65_536, 2: 128, 3: 25}  # per axis: about 16,000 in all on a map
+BINS = {1: 4_096, 2: 128, 3: 25}  # per axis: about 16,000 in all on a map
 FEW = 3  # residents in a bin that are not merged
 PARTS = 8  # partial sums of the binning: fixed, so that they do not depend on the number of threads
 
 
 @njit(nogil=True, cache=True)
 def _spread(X, w, rows, lo, hi, mean):
-    """Weight of a cell, the axis along which it is widest and its mean there; fills ``mean``. Priority: see ``cells``."""
+    """Weight of a cell, its widest axis and its priority (see ``cells``); fills ``mean``."""
     d = X.shape[1]
     mean[:] = 0.0
     weight = 0.0
@@ -78,7 +78,7 @@ def cells(X, w, count):
             else:
                 b -= 1
                 rows[a], rows[b] = rows[b], rows[a]
-        if a == lo or a == hi:
+        if a in (lo, hi):
             continue
         first[made] = a
         last[made] = hi

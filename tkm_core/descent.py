@@ -78,7 +78,9 @@ def descend(problem: Problem, start: Array, t: float, max_iter: int = 300, tol: 
             problem.X, problem.weights, centers, problem.n_free, t, small, max_iter, tol, labels, history
         )
     else:
-        n_iter, left = _descend_in_chunks(problem, centers, t, small, max_iter, np.sqrt(tol), labels, history)
+        n_iter, left = _descend_in_chunks(
+            problem, centers, t, max_iter, np.sqrt(tol), labels, history, small=small
+        )
     return Descent(centers, labels, n_iter, left, history[: n_iter + 1].copy())
 
 
@@ -103,11 +105,12 @@ def _descend_in_chunks(
     problem: Problem,
     centers: Array,
     t: float,
-    small: bool,
     max_iter: int,
     tol: float,
     labels: Labels,
     history: Array,
+    *,
+    small: bool,
 ) -> tuple[int, float]:
     """The loop of ``kernels.descend`` with its sweep spread over threads."""
     X, w = problem.X, problem.weights
@@ -122,11 +125,11 @@ def _descend_in_chunks(
 
         def run(c: int) -> tuple[int, int, float]:
             low, high = bounds[c]
-            return kernels.sweep(X, w, trial, t, small, low, high, old, labels, stats[c], moments[c])  # noqa: B023
+            return kernels.sweep(X, w, trial, t, small, low, high, old, labels, stats[c], moments[c])
 
         found = list(pool().map(run, range(len(bounds))))
         worst = max(found, key=lambda each: each[2])[1]
-        all_stats, all_moments = merge(stats, moments, t, small)
+        all_stats, all_moments = merge(stats, moments, t, small=small)
         state = kernels.advance(
             X, w, old, labels, centers, trial, step, line, all_stats, all_moments, worst,
             problem.n_free, t, small, tol, n_iter == 0,
@@ -140,7 +143,7 @@ def _descend_in_chunks(
         old[:] = labels
 
 
-def merge(stats: Array, moments: Array, t: float, small: bool) -> tuple[Array, Array]:
+def merge(stats: Array, moments: Array, t: float, *, small: bool) -> tuple[Array, Array]:
     """The sums of several chunks as those of one: masses are brought to the common top first."""
     total = stats.sum(axis=0)
     total[:, 0] = stats[:, :, 0].max(axis=0)

@@ -110,7 +110,7 @@ def evaluate(
     total = float(weights.sum())
 
     def per_cluster(values: Array) -> Array:
-        return np.bincount(labels, weights * values, minlength=k)
+        return np.bincount(labels, weights * values, minlength=k).astype(np.float64)
 
     def variance_by_cluster(values: Array) -> Array:
         mean = np.divide(per_cluster(values), population, out=np.zeros(k), where=population > 0)

@@ -1,4 +1,4 @@
-"""Compiled search for good starts: seeds of several kinds, then closing one facility and reopening it elsewhere."""
+"""Compiled search for good starts: seeds of several kinds, then closing one facility to open another."""
 
 import numpy as np
 from numba import njit
@@ -80,7 +80,9 @@ def seeds(X, w, C, n_free, kind, seed):
 
 @njit(nogil=True, cache=True)
 def explore(X, w, fixed, n_free, t, small, column, kinds, patience, tol, seed, best):
-    """Descend from seeds of each of ``kinds``, then close and reopen facilities of the best until ``patience`` moves in a row fail.
+    """Descend from seeds of each of ``kinds``, then close and reopen facilities of the best.
+
+    It ends when ``patience`` moves in a row have failed.
 
     ``best`` (k, d) takes the winner by ``column`` of (city-wide cost, tilted SSE, SSE); returns its value.
     """

@@ -1,4 +1,4 @@
-"""The solver's compiled inner loops: one pass over residents, tilted means, descent.
+"""The solver's compiled inner loops: one pass over all residents, and the descent made of such passes.
 
 ``objective`` holds the same formulas in plain NumPy; the tests hold the two against each other.
 Running this module (``python -m tkm_core.kernels``) compiles everything into the cache.
@@ -7,10 +7,10 @@ Running this module (``python -m tkm_core.kernels``) compiles everything into th
 import numpy as np
 from numba import njit
 
+from tkm_core.tilted_mean import exact_steps, members, newton_step, tilted_mean
+
 # z = t f stays below this in the whole data: exp(z) - 1 by its series, exact where t f is tiny
 SMALL_Z = 0.5
-# beyond this t f the tilted mean and the centre of the enclosing ball agree to rounding
-BALL_Z = 1e11
 BLOCK = 256
 
 
@@ -77,11 +77,12 @@ def nearest(X, C):
 def sweep(X, w, C, t, small, lo, hi, old, labels, stats, moments):
     """One pass over rows lo..hi at centres C: labels, and per cluster what a Newton step needs.
 
-    ``stats`` (k, 6): top (largest f), mass sum w e^{t (f - top)} (``small``: sum w (e^{t f} - 1)), weight, sum w f,
-    and top and mass for the labels ``old`` at the same centres, for the line search. ``moments`` (k, d + d²): first and
-    second moments of x - c under the tilted weights. Returns the number of changed labels and the costliest row.
+    ``stats`` (k, 6): top (largest f), mass sum w e^{t (f - top)} (``small``: sum w (e^{t f} - 1)), weight,
+    sum w f, and top and mass for the labels ``old`` at the same centres, for the line search. ``moments``
+    (k, d + d²): first and second moments of x - c under the tilted weights. Returns the number of changed
+    labels and the costliest row.
     """
-    k, d = C.shape
+    d = C.shape[1]
     m = hi - lo
     f = np.empty(m)
     _nearest_rows(X, C, lo, hi, labels, f)
@@ -199,297 +200,6 @@ def objectives(stats, t, small):
     return city_top + np.log(city / total) / t, tilted, sse
 
 
-@njit(nogil=True, cache=True)
-def _newton_step(mass, first, second, t, step):
-    """step = (I + 2 t S)^{-1} (m - c); returns the slope of the cluster's cost along it."""
-    d = first.shape[0]
-    g = first / mass
-    if t == 0.0:
-        step[:] = g
-        return -2.0 * np.dot(g, g)
-    if d == 2:
-        a = 1.0 + 2.0 * t * (second[0] / mass - g[0] * g[0])
-        b = 2.0 * t * (second[2] / mass - g[0] * g[1])
-        c = 1.0 + 2.0 * t * (second[3] / mass - g[1] * g[1])
-        det = a * c - b * b
-        if det > 0.0:
-            step[0] = (c * g[0] - b * g[1]) / det
-            step[1] = (a * g[1] - b * g[0]) / det
-        else:
-            step[:] = g / max(a, c)
-    else:
-        H = np.empty((d, d))
-        for a in range(d):
-            for b in range(a + 1):
-                v = 2.0 * t * (second[a * d + b] / mass - g[a] * g[b])
-                H[a, b] = v
-                H[b, a] = v
-            H[a, a] = max(H[a, a], 0.0) + 1.0
-        step[:] = np.linalg.solve(H, g)
-    return -2.0 * np.dot(g, step)
-
-
-@njit(nogil=True, cache=True)
-def _cluster_sums(X, w, c, t, moments):
-    """Top, mass and moments of one cluster at centre c."""
-    n, d = X.shape
-    top = -1.0
-    f = np.empty(n)
-    for i in range(n):
-        s = 0.0
-        for a in range(d):
-            s += (X[i, a] - c[a]) ** 2
-        f[i] = s
-        top = max(top, s)
-    moments[:] = 0.0
-    mass = 0.0
-    for i in range(n):
-        z = t * (f[i] - top)
-        if z < -45.0:  # below the last digit of the sums
-            continue
-        e = w[i] * np.exp(z)
-        mass += e
-        for a in range(d):
-            ea = e * (X[i, a] - c[a])
-            moments[a] += ea
-            for b in range(a + 1):
-                moments[d + a * d + b] += ea * (X[i, b] - c[b])
-    return top, mass
-
-
-@njit(nogil=True, cache=True)
-def enclosing_ball(X, start):
-    """Centre of the minimum enclosing ball of the rows of X, in any dimension.
-
-    Walks from ``start`` towards the circumcentre of the farthest points, as Fischer, Gaertner and Kutz
-    (Fast smallest-enclosing-ball computation in high dimensions, ESA 2003) do.
-    """
-    n, d = X.shape
-    c = start.copy()
-    support = np.empty(d + 2, np.int64)
-    far = 0
-    far_f = -1.0
-    for i in range(n):
-        s = ((X[i] - c) ** 2).sum()
-        if s > far_f:
-            far_f = s
-            far = i
-    support[0] = far
-    size = 1
-    for _ in range(100 * (d + 2)):
-        r2 = ((X[support[0]] - c) ** 2).sum()
-        scale = max(r2, 1e-300)
-        # circumcentre of the support's affine hull, as coefficients of its points
-        base = X[support[0]]
-        target = base.copy()
-        coef = np.ones(size)
-        if size > 1:
-            Q = np.empty((size - 1, d))
-            for a in range(size - 1):
-                Q[a] = X[support[a + 1]] - base
-            QT = np.ascontiguousarray(Q.T)
-            G = Q @ QT
-            # the point of the hull nearest to c is where the walk ends: it is as far from all of the support
-            lam = np.linalg.lstsq(G, Q @ (c - base))[0]
-            target = base + QT @ lam
-            coef[1:] = lam
-            coef[0] = 1.0 - lam.sum()
-        delta = target - c
-        dist2 = (delta * delta).sum()
-        if dist2 <= 1e-28 * scale:
-            worst = 0
-            for a in range(size):
-                if coef[a] < coef[worst]:
-                    worst = a
-            if coef[worst] >= -1e-12 or size == 1:
-                return target
-            size -= 1
-            support[worst] = support[size]
-            continue
-        # first point hit on the way from c to target
-        fraction = 1.0
-        hit = -1
-        for i in range(n):
-            inside = False
-            for a in range(size):
-                if support[a] == i:
-                    inside = True
-            if inside:
-                continue
-            gap = 0.0
-            along = 0.0
-            own = 0.0
-            for a in range(d):
-                u = X[i, a] - c[a]
-                v = base[a] - c[a]
-                own += u * u
-                gap += v * v
-                along += (base[a] - X[i, a]) * delta[a]
-            gap -= own
-            # |x - c - s delta|² = |base - c - s delta|² at s = gap / (2 along)
-            if along > 1e-14 * scale:
-                s = gap / (2.0 * along)
-                if s < fraction:
-                    fraction = max(s, 0.0)
-                    hit = i
-        c = c + fraction * delta
-        if hit >= 0:
-            if size == d + 1:
-                worst = 0
-                for a in range(size):
-                    if coef[a] < coef[worst]:
-                        worst = a
-                support[worst] = hit
-            else:
-                support[size] = hit
-                size += 1
-    return c
-
-
-@njit(nogil=True, cache=True)
-def tilted_mean(X, w, start, t, goal):
-    """The tilted mean of one cluster, the root of sum w e^{t f} (x - c) = 0, to ``goal`` times its radius.
-
-    Newton with line search. Where one resident holds all the weight a step overshoots: then t is lowered until a step
-    fits (3 / radius² always does) and raised again, four times at each stage, as interior-point methods do.
-    """
-    n, d = X.shape
-    if n == 1:
-        return X[0].copy()
-    if t == 0.0:
-        c = np.zeros(d)
-        for i in range(n):
-            c += w[i] * X[i]
-        return c / w.sum()
-    moments = np.empty(d + d * d)
-    trial_moments = np.empty(d + d * d)
-    step = np.empty(d)
-    c = start.copy()
-    top, mass = _cluster_sums(X, w, c, 0.0, moments)
-    if top <= 0.0:
-        return c
-    if t * top > BALL_Z:
-        return enclosing_ball(X, start)
-    lowest = min(t, 3.0 / top)
-    stage = max(0.25 * t, lowest)
-    rising = False
-    while True:
-        final = stage >= t
-        enough = goal if final else max(goal, 1e-2)
-        top, mass = _cluster_sums(X, w, c, stage, moments)
-        overshot = False
-        for _ in range(60):
-            slope = _newton_step(mass, moments[:d], moments[d:], stage, step)
-            length = np.sqrt((step * step).sum())
-            cost = top + np.log(mass) / stage
-            alpha = 1.0
-            moved = False
-            for _half in range(40):
-                trial = c + alpha * step
-                new_top, new_mass = _cluster_sums(X, w, trial, stage, trial_moments)
-                new_cost = new_top + np.log(new_mass) / stage
-                if new_cost <= cost + 1e-4 * alpha * slope or -alpha * slope <= 1e-13 * top:
-                    moved = True
-                    break
-                alpha *= 0.5
-                if not rising and stage > lowest and alpha < 0.2:
-                    overshot = True
-                    break
-            if overshot or not moved:
-                break
-            c = trial
-            top = new_top
-            mass = new_mass
-            moments[:] = trial_moments
-            if alpha * length <= enough * np.sqrt(top):
-                break
-        if overshot:
-            stage = max(stage / 16.0, lowest)
-            continue
-        if final:
-            return c
-        rising = True
-        stage = min(t, 4.0 * stage)
-
-
-@njit(nogil=True, cache=True)
-def _members(X, w, labels, j):
-    """The rows of cluster j that have weight, and their weights."""
-    n, d = X.shape
-    count = 0
-    for i in range(n):
-        if labels[i] == j and w[i] > 0.0:
-            count += 1
-    Xj = np.empty((count, d))
-    wj = np.empty(count)
-    count = 0
-    for i in range(n):
-        if labels[i] == j and w[i] > 0.0:
-            Xj[count] = X[i]
-            wj[count] = w[i]
-            count += 1
-    return Xj, wj
-
-
-@njit(nogil=True, cache=True)
-def _far_rows(X, w, labels, C, cut):
-    """Rows at least cut[j] from their facility j; an infinite cut leaves a cluster out."""
-    d = X.shape[1]
-    found = np.empty(1024, np.int64)
-    count = 0
-    for i in range(X.shape[0]):
-        j = labels[i]
-        if cut[j] == np.inf or w[i] <= 0.0:
-            continue
-        f = 0.0
-        for a in range(d):
-            f += (X[i, a] - C[j, a]) ** 2
-        if f >= cut[j] * abs(cut[j]):
-            if count == found.shape[0]:
-                wider = np.empty(2 * count, np.int64)
-                wider[:count] = found
-                found = wider
-            found[count] = i
-            count += 1
-    return found[:count]
-
-
-@njit(nogil=True, cache=True)
-def _exact_steps(X, w, labels, C, hot, tops, t, goal, step):
-    """Steps to the tilted means of the ``hot`` clusters, from the few residents who have weight there.
-
-    While a facility moves by at most s, a resident nearer than radius - 2 s - 30 / (t radius) stays below e^-60 of the
-    farthest one's weight. A longer move is solved again with everyone.
-    """
-    k, d = C.shape
-    room = 0.1
-    cut = np.full(k, np.inf)
-    for j in range(k):
-        if hot[j]:
-            radius = np.sqrt(tops[j])
-            cut[j] = radius * (1.0 - 2.0 * room) - 30.0 / (t * radius)
-    rows = _far_rows(X, w, labels, C, cut)
-    for j in range(k):
-        if not hot[j]:
-            continue
-        count = 0
-        for r in rows:
-            if labels[r] == j:
-                count += 1
-        Xj = np.empty((count, d))
-        wj = np.empty(count)
-        count = 0
-        for r in rows:
-            if labels[r] == j:
-                Xj[count] = X[r]
-                wj[count] = w[r]
-                count += 1
-        step[j] = tilted_mean(Xj, wj, C[j], t, goal) - C[j]
-        if (step[j] * step[j]).sum() > room * room * tops[j]:
-            Xj, wj = _members(X, w, labels, j)
-            step[j] = tilted_mean(Xj, wj, C[j], t, goal) - C[j]
-
-
 RETRY, NEXT, DONE = 0, 1, 2
 # t f from which a Newton step is likely to overshoot: the exact tilted mean is taken at once
 HOT_Z = 100.0
@@ -501,10 +211,10 @@ EXACT_OF_FAR, EXACT = -1.0, -2.0
 def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_free, t, small, tol, first):
     """Judge the centres ``trial`` just swept; set the next ones.
 
-    A cluster whose cost, for the labels it was stepped with, did not fall enough takes a shorter step (RETRY), and after
-    two of these its exact tilted mean. Otherwise the trial is accepted into ``C`` and the next steps are set (NEXT), or
-    none is longer than ``tol`` times its cluster's radius (DONE). ``line`` (k, 5): cost, slope, step fraction, weight,
-    and the step that is left relative to the radius.
+    A cluster whose cost, for the labels it was stepped with, did not fall enough takes a shorter step (RETRY),
+    and after two of these its exact tilted mean. Otherwise the trial is accepted into ``C`` and the next steps
+    are set (NEXT), or none is longer than ``tol`` times its cluster's radius (DONE). ``line`` (k, 5): cost,
+    slope, step fraction, weight, and the step that is left relative to the radius.
     """
     k, d = C.shape
     retry = False
@@ -524,7 +234,7 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
                 line[j, 2] = 0.5 * alpha
                 trial[j] = C[j] + line[j, 2] * step[j]
             elif alpha > EXACT:
-                Xj, wj = _members(X, w, old, j)
+                Xj, wj = members(X, w, old, j)
                 trial[j] = tilted_mean(Xj, wj, C[j], t, 1e-3 * tol)
                 line[j, 2] = EXACT
             else:  # the exact mean is no better to rounding: stay
@@ -561,10 +271,10 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
             line[j, 2] = EXACT_OF_FAR
         else:
             mass = weight + stats[j, 1] if small else stats[j, 1]
-            line[j, 1] = _newton_step(mass, moments[j, :d], moments[j, d:], t, step[j])
+            line[j, 1] = newton_step(mass, moments[j, :d], moments[j, d:], t, step[j])
             line[j, 2] = 1.0
     if hot.any():
-        _exact_steps(X, w, labels, C, hot, stats[:, 0], t, 1e-3 * tol, step)
+        exact_steps(X, w, labels, C, hot, stats[:, 0], t, 1e-3 * tol, step)
     for j in range(n_free):
         if line[j, 2] != 0.0:
             trial[j] = C[j] + step[j]
@@ -579,8 +289,8 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
 def descend(X, w, C, n_free, t, small, max_iter, tol, labels, history):
     """Nearest assignment and tilted means in turn from ``C`` (changed in place) until a fixed point.
 
-    Returns the number of steps taken and the longest step that is left, relative to its cluster's radius; ``history``
-    (max_iter + 1, 3) takes city-wide cost, tilted SSE and SSE of each iterate.
+    Returns the number of steps taken and the longest step that is left, relative to its cluster's radius;
+    ``history`` (max_iter + 1, 3) takes city-wide cost, tilted SSE and SSE of each iterate.
     """
     k, d = C.shape
     old = np.full(X.shape[0], -1, np.int32)
@@ -606,9 +316,19 @@ def descend(X, w, C, n_free, t, small, max_iter, tol, labels, history):
 
 @njit(nogil=True, cache=True)
 def descend_many(X, w, starts, n_free, t, small, max_iter, tol, values):
-    """Descend from each of ``starts`` (r, k, d), in place; ``values`` (r, 3) takes the last of each history."""
+    """Descend from each of ``starts`` (r, k, d), in place; ``values`` (r, 3): the last of each history."""
     labels = np.empty(X.shape[0], np.int32)
     history = np.empty((max_iter + 1, 3))
     for r in range(starts.shape[0]):
         n_iter, _ = descend(X, w, starts[r], n_free, t, small, max_iter, tol, labels, history)
         values[r] = history[n_iter]
+
+
+if __name__ == "__main__":
+    # every compiled function once, through the public names, as users call them
+    from tkm_core import evaluate, neighbourhood_radius, tilted_path
+
+    for d in (2, 3):
+        X = np.random.default_rng(0).normal(size=(300, d))
+        path = tilted_path(X, 3, t=[0.0, 0.1, 10.0, 1e4, np.inf], random_state=0)
+        evaluate(X, path.centers[0], neighbourhood=neighbourhood_radius(X, 3))

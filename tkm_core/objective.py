@@ -1,8 +1,8 @@
 """The tilted cost in plain NumPy: squared distances, tilted weights, tilted SSE, city-wide cost.
 
 Notation: residents x_i with weights w_i, W = sum w; f_i the squared distance to the facility that serves x_i;
-t >= 0 the dial, infinity included. Equation numbers are those of Zhu et al., "Efficient k-means with Individual
-Fairness via Exponential Tilting". The compiled loops in ``kernels`` are tested against these functions.
+t >= 0 the dial, infinity included. The paper is Zhu et al., "Efficient k-means with
+Individual Fairness via Exponential Tilting". The compiled loops in ``kernels`` are tested against these functions.
 """
 
 import numpy as np
@@ -25,15 +25,18 @@ def squared_distances(X: Array, labels: Labels, centers: Array) -> Array:
 
 
 def log_mean_exp(z: Array, weights: Array, total: float) -> float:
-    """log(sum_i w_i e^{z_i} / total) for z >= 0, without ever forming e^z; exact for tiny z too.
+    """Log of the mean of e^{z_i} over a population ``total``, for z >= 0, without ever forming e^z.
+
+    Those of the population who are not in ``weights`` stand at z = 0. Exact for tiny z too.
 
     >>> float(round(log_mean_exp(np.array([1e6, 0.0]), np.ones(2), 2.0), 3))
     999999.307
     """
-    if len(z) == 0 or (top := float(z.max())) < 0.5:
-        # total may count residents that are not in z: they stand at e^0 = 1
-        return float(np.log1p(np.dot(weights, np.expm1(z)) / total + (weights.sum() / total - 1.0)))
-    return top + float(np.log(np.dot(weights, np.exp(z - top)) / total))
+    top = float(z.max(initial=0.0))
+    if top < 0.5:
+        return float(np.log1p(np.dot(weights, np.expm1(z)) / total))
+    others = max(total - float(weights.sum()), 0.0)
+    return top + float(np.log((np.dot(weights, np.exp(z - top)) + others * np.exp(-top)) / total))
 
 
 def tilted_weights(f: Array, weights: Array, t: float) -> Array:
@@ -42,15 +45,15 @@ def tilted_weights(f: Array, weights: Array, t: float) -> Array:
     >>> tilted_weights(np.array([0.0, 1e4]), np.ones(2), 1.0)
     array([0., 1.])
     """
-    if np.isinf(t):
-        p = weights * (f == f[weights > 0].max())
-    else:
-        p = weights * np.exp(t * (f - f[weights > 0].max()))
+    below = f - f[weights > 0].max()
+    p = weights * (below == 0) if np.isinf(t) else weights * np.exp(t * below)
     return p / p.sum()
 
 
 def city_cost(f: Array, weights: Array, t: float) -> float:
-    """City-wide tilted cost Phi = (1/t) log[(1/W) sum_i w_i e^{t f_i}]; the mean at t = 0, the maximum at infinity.
+    """City-wide tilted cost Phi = (1/t) log[(1/W) sum_i w_i e^{t f_i}].
+
+    The mean of f at t = 0, its maximum at infinity.
 
     >>> city_cost(np.array([1.0, 3.0]), np.ones(2), 0.0), city_cost(np.array([1.0, 3.0]), np.ones(2), np.inf)
     (2.0, 3.0)
@@ -65,21 +68,18 @@ def city_cost(f: Array, weights: Array, t: float) -> float:
 
 
 def cluster_tilted_sse(f: Array, weights: Array, total: float, t: float) -> float:
-    """phi_j of one cluster (eq. 9 of the paper): residents of other clusters enter as e^0 = 1.
+    """phi_j of one cluster (the paper's objective): residents of other clusters enter as e^0 = 1.
 
     >>> round(cluster_tilted_sse(np.array([1.0]), np.ones(1), 2.0, 1.0), 4)  # log((e + 1) / 2)
     0.6201
     """
     live = weights > 0
     f, weights = f[live], weights[live]
-    if len(f) == 0:
-        return 0.0
     if t == 0:
         return float(np.dot(weights, f) / total)
     if np.isinf(t):
-        return float(f.max())
-    others = max(total - float(weights.sum()), 0.0)
-    return log_mean_exp(np.append(t * f, 0.0), np.append(weights, others), total) / t
+        return float(f.max(initial=0.0))
+    return log_mean_exp(t * f, weights, total) / t
 
 
 def tilted_sse(f: Array, labels: Labels, weights: Array, k: int, t: float) -> float:

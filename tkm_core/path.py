@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -121,7 +122,7 @@ def tilted_path(
         sse=np.array([each.sse for each in final])[back],
         city_cost=np.array([each.city_cost for each in final])[back],
         error=np.array([each.left for each in final])[back],
-        arrangement=np.cumsum(jumps)[back],
+        arrangement=np.cumsum(jumps, dtype=np.int64)[back],
     )
 
 
@@ -130,7 +131,7 @@ def _silent(fraction: float, text: str) -> None:
 
 
 def _walk(search: Search, grid: Array, rng: np.random.Generator, report: Progress) -> list[Descent]:
-    """The lowest fixed points found on the middle level: searched for at a few t, then handed on both ways."""
+    """The lowest fixed points found on the middle level: searched for at a few t, then handed on."""
     column = COLUMN[search.criterion]
     last = len(grid) - 1
     best: dict[int, Descent] = {}
@@ -141,16 +142,16 @@ def _walk(search: Search, grid: Array, rng: np.random.Generator, report: Progres
     tried: set[tuple[int, int]] = set()  # (start, t)
     alive: list[Descent] = []  # keeps the identities in `tried` unique
     for lap in range(LAPS):
-        report(0.4 + 0.1 * lap / LAPS, "Walking the path both ways")
         improved = False
         for back in (-1, 1):
-            for i in range(last + 1)[::-back]:
+            for done, i in enumerate(range(last + 1)[::-back]):
                 start = best.get(i + back)
                 if start is None or (id(start), i) in tried:
                     continue
                 tried.add((id(start), i))
                 alive.append(start)
-                report(0.4 + 0.1 * (lap + i / (last + 1)) / LAPS, f"Walking the path, t = {grid[i]:.3g}")
+                share = (lap + (back == 1) / 2 + done / (2 * last + 2)) / LAPS
+                report(0.4 + 0.1 * share, f"Walking the path, t = {grid[i]:.3g}")
                 found = descend(search.middle, start.centers, grid[i])
                 if i not in best or found.history[-1, column] < best[i].history[-1, column] * (1 - 1e-9):
                     best[i] = found
@@ -162,7 +163,7 @@ def _walk(search: Search, grid: Array, rng: np.random.Generator, report: Progres
 
 def _matched(centers: Array, k: int) -> Array:
     """Number the k free facilities so that each is the one nearest to itself at the t before."""
-    for before, here in zip(centers[:-1], centers[1:], strict=True):
+    for before, here in pairwise(centers):
         cost = ((before[:k, None] - here[None, :k]) ** 2).sum(axis=2)
         here[:k] = here[:k][linear_sum_assignment(cost)[1]]
     return centers
@@ -174,7 +175,8 @@ def _jumps(problem: Problem, grid: Array, centers: Array) -> NDArray[np.bool_]:
     for i in range(1, len(grid)):
         moved = np.sqrt(((centers[i] - centers[i - 1]) ** 2).sum(axis=1).max())
         forward = descend(problem, centers[i - 1], grid[i], tol=1e-4)
-        if moved > VISIBLE * np.sqrt(forward.sse) and np.abs(forward.centers - centers[i]).max() > SAME * moved:
+        missed = np.abs(forward.centers - centers[i]).max() > SAME * moved
+        if missed and moved > VISIBLE * np.sqrt(forward.sse):
             backward = descend(problem, centers[i], grid[i - 1], tol=1e-4)
             jumps[i] = np.abs(backward.centers - centers[i - 1]).max() > SAME * moved
     return jumps

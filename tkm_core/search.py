@@ -1,4 +1,7 @@
-"""Where to start: several searches with starts of different kinds, because the landscape has bad local minima."""
+"""Where to start: several searches, each with starts of different kinds.
+
+The landscape has bad local minima: a fast solver with a single start may return twice the cost.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +23,7 @@ COLUMN = {"city": 0, "cluster": 1}  # of a descent's values
 
 @dataclass(frozen=True)
 class Search:
-    """A problem at its levels: all residents, stand-ins for many of them, and a few hundred cells to explore."""
+    """A problem at three levels: all residents, stand-ins for many of them, a few hundred cells."""
 
     full: Problem
     fixed: Array
@@ -43,7 +46,7 @@ class Search:
     def _problem(self, X: Array, weights: Array) -> Problem:
         return Problem.of(X, weights, self.full.n_free, self.fixed)
 
-    def _cells(self, mild: bool) -> Problem:
+    def _cells(self, *, mild: bool) -> Problem:
         count = max(250, 30 * self.full.n_free) if mild else max(1000, 60 * self.full.n_free)
         if len(self.middle.X) <= count:
             return self.middle
@@ -56,7 +59,7 @@ class Search:
             [explore.KMEANS_PP, explore.FARTHEST, explore.KMEANS if mild else explore.RESIDENTS],
             dtype=np.int64,
         )
-        problem = self._cells(mild)
+        problem = self._cells(mild=mild)
         found = np.empty((count, problem.n_free + len(self.fixed), problem.X.shape[1]))
         seeds = rng.integers(2**31, size=count)
         small = problem.small(t, problem.X[:1])
@@ -72,7 +75,7 @@ class Search:
         return found
 
     def best(self, t: float, rng: np.random.Generator, count: int) -> Array:
-        """The candidate that ends lowest on the middle level: as it was found, or as its end there if that is coarser."""
+        """The candidate that ends lowest on the middle level, and its end there if that is not all residents."""
         found = self.candidates(t, rng, count)
         ends, values = descend_all(self.middle, found, t, tol=1e-4)
         winner = values[:, COLUMN[self.criterion]].argmin()

@@ -40,14 +40,16 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     solver : {"newton", "sgd"}
         The exact solver, or the paper's Algorithm 2 as printed.
     criterion : {"cluster", "city"}
-        Which fixed point wins: the one with the lowest tilted SSE (the paper's objective) or the lowest city-wide cost.
+        Which fixed point wins: the one with the lowest tilted SSE (the paper's objective) or the lowest
+        city-wide cost.
     n_init : "auto" or int
-        Number of independent searches ("auto": 4), each with starts of several kinds and moves from the best of them.
+        Number of independent searches ("auto": 4), each with starts of several kinds and moves from the best
+        of them.
     max_iter : int
         Most steps of one descent; for "sgd", its iterations.
     tol : float
-        A descent ends when no facility has a longer step left than this share of its cluster's radius (with more than
-        65,536 rows: than its square root, where about ``tol`` of the cost is left to gain).
+        A descent ends when no facility has a longer step left than this share of its cluster's radius (with
+        more than 65,536 rows: than its square root, where about ``tol`` of the cost is left to gain).
     fixed_centers : array (f, d), optional
         Existing facilities: they serve and never move. ``cluster_centers_`` lists them after the new ones.
     learning_rate, n_epochs, batch_size : float, int, int
@@ -191,8 +193,8 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def transform(self, X: ArrayLike) -> Array:
         """Distance of each row to each facility."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        return euclidean_distances(X, self.cluster_centers_.astype(X.dtype))
+        points = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return euclidean_distances(points, self.cluster_centers_.astype(points.dtype))
 
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:  # noqa: ARG002
         """Minus the weighted sum of squared distances, as scikit-learn's ``KMeans``."""

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
 from tests.core.problems import TILTS, problems, slow_city_cost, slow_nearest, slow_tilted_sse
-from tkm_core import descent, kernels
+from tkm_core import descent
 from tkm_core.descent import Problem, descend
+from tkm_core.tilted_mean import enclosing_ball, tilted_mean
 
 NONE = np.empty((0, 1))
 
@@ -33,11 +34,13 @@ def test_descent_is_monotone_nearest_and_optimal(problem, t, seed):
     assert np.isfinite(found.history).all()
     assert (np.diff(phi) <= 1e-12 * np.abs(phi[:-1]) + 1e-300).all(), "the city-wide cost rose"
     assert found.left <= 1e-6
-    labels, f = slow_nearest(X, found.centers)
+    _, f = slow_nearest(X, found.centers)
     own = ((X - found.centers[found.labels]) ** 2).sum(axis=1)
     np.testing.assert_allclose(own, f, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.city_cost, slow_city_cost(own, w, t), rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(found.tilted_sse, slow_tilted_sse(own, found.labels, w, k, t), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        found.tilted_sse, slow_tilted_sse(own, found.labels, w, k, t), rtol=1e-6, atol=1e-9
+    )
     for j in range(k):
         mine = (found.labels == j) & (w > 0)
         if mine.any():
@@ -45,7 +48,7 @@ def test_descent_is_monotone_nearest_and_optimal(problem, t, seed):
 
 
 def check_optimal(X, w, c, t):
-    """No move of a thousandth of the radius makes the cluster's cost lower: a strictly convex cost is then minimal near."""
+    """No move of a thousandth of the radius makes the cluster's strictly convex cost lower."""
     f = ((X - c) ** 2).sum(axis=1)
     radius = np.sqrt(f.max())
     if radius == 0:
@@ -68,7 +71,7 @@ def test_optimality_equation(problem, t):
         t = 300 / (4 * (X**2).sum(axis=1).max())
     start = np.average(X, axis=0, weights=w)
     live = w > 0
-    c = kernels.tilted_mean(X[live], w[live], start, t, 1e-12)
+    c = tilted_mean(X[live], w[live], start, t, 1e-12)
     e = w[live] * np.exp(t * ((X[live] - c) ** 2).sum(axis=1))
     pull = (e[:, None] * (X[live] - c)).sum(axis=0) / e.sum()
     spread = np.sqrt(((X[live] - c) ** 2).sum(axis=1).max())
@@ -84,7 +87,9 @@ def test_t_zero_is_scikit_learn(problem, seed):
     if len(np.unique(start, axis=0)) < k or len(np.unique(ours.labels[w > 0])) < k:
         return  # a facility nobody uses is reopened by different rules
     reference = KMeans(k, init=start, n_init=1, tol=0, max_iter=300).fit(X, sample_weight=w)
-    theirs = float(np.dot(w, ((X - reference.cluster_centers_[reference.labels_]) ** 2).sum(axis=1)) / w.sum())
+    theirs = float(
+        np.dot(w, ((X - reference.cluster_centers_[reference.labels_]) ** 2).sum(axis=1)) / w.sum()
+    )
     again = descend(problem_of(X, w, k), reference.cluster_centers_, 0.0)
     assert again.city_cost <= theirs * (1 + 1e-9) + 1e-12, "scikit-learn's end is a fixed point of ours"
     if np.array_equal(reference.labels_, ours.labels):
@@ -143,7 +148,9 @@ def brute_force_ball(X):
             for m in range(j):
                 A = 2 * np.array([X[j] - X[i], X[m] - X[i]])
                 if abs(np.linalg.det(A)) > 1e-12:
-                    candidates.append(np.linalg.solve(A, [X[j] @ X[j] - X[i] @ X[i], X[m] @ X[m] - X[i] @ X[i]]))
+                    candidates.append(
+                        np.linalg.solve(A, [X[j] @ X[j] - X[i] @ X[i], X[m] @ X[m] - X[i] @ X[i]])
+                    )
     for c in candidates:
         r = ((X - c) ** 2).sum(axis=1).max()
         if r < best:
@@ -157,7 +164,7 @@ def test_infinite_t_is_the_enclosing_ball(n, seed, grid):
     X = np.random.default_rng(seed).normal(size=(n, 2))
     if grid:
         X = np.round(X / grid) * grid
-    found = kernels.enclosing_ball(np.ascontiguousarray(X), X.mean(axis=0))
+    found = enclosing_ball(np.ascontiguousarray(X), X.mean(axis=0))
     expected = brute_force_ball(X)
     radius = np.sqrt(((X - expected) ** 2).sum(axis=1).max())
     assert np.sqrt(((X - found) ** 2).sum(axis=1).max()) <= radius * (1 + 1e-9) + 1e-12
@@ -171,7 +178,7 @@ def test_enclosing_ball_in_any_dimension(problem):
     from scipy.optimize import nnls
 
     X, _, _ = problem
-    c = kernels.enclosing_ball(X, X.mean(axis=0))
+    c = enclosing_ball(X, X.mean(axis=0))
     f = ((X - c) ** 2).sum(axis=1)
     r2 = f.max()
     rim = X[f >= r2 * (1 - 1e-7)] - c
@@ -185,7 +192,7 @@ def test_enclosing_ball_in_any_dimension(problem):
 def test_huge_tilts(z):
     """t times radius squared of a million and more: finite, optimal, and near the enclosing ball."""
     X = np.random.default_rng(1).normal(size=(200, 2))
-    ball = kernels.enclosing_ball(X, X.mean(axis=0))
+    ball = enclosing_ball(X, X.mean(axis=0))
     r2 = ((X - ball) ** 2).sum(axis=1).max()
     found = descend(problem_of(X, np.ones(200), 1), X[:1], z / r2)
     assert found.left <= 1e-6

@@ -27,7 +27,9 @@ X = np.random.default_rng(0).normal(size=(400, 2))
         "check_sample_weight_equivalence_on_dense_data": "random starts differ between weighted and repeated rows"
     },
 )
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.SkipTestWarning", "ignore::sklearn.exceptions.ConvergenceWarning"
+)
 def test_scikit_learn_conformity(estimator, check):
     check(estimator)
 
@@ -53,7 +55,9 @@ def test_repeatable_from_a_seed_and_alike_in_threads():
     again = TiltedKMeans(5, t=1, random_state=3).fit(X)
     assert np.array_equal(first.cluster_centers_, again.cluster_centers_)
     with ThreadPoolExecutor(4) as pool:
-        many = list(pool.map(lambda _: TiltedKMeans(5, t=1, random_state=3).fit(X).cluster_centers_, range(8)))
+        many = list(
+            pool.map(lambda _: TiltedKMeans(5, t=1, random_state=3).fit(X).cluster_centers_, range(8))
+        )
     assert all(np.array_equal(first.cluster_centers_, each) for each in many)
 
 
@@ -62,7 +66,8 @@ def test_no_worse_than_restarts_and_sgd():
     wine = StandardScaler().fit_transform(load_wine().data)
     found = TiltedKMeans(4, t=0.2, random_state=0).fit(wine).tilted_sse_
     sgd = min(
-        TiltedKMeans(4, t=0.2, solver="sgd", max_iter=500, random_state=s).fit(wine).tilted_sse_ for s in range(3)
+        TiltedKMeans(4, t=0.2, solver="sgd", max_iter=500, random_state=s).fit(wine).tilted_sse_
+        for s in range(3)
     )
     assert found <= sgd
     assert found <= 16.53
@@ -123,7 +128,12 @@ def test_pipeline_clone_and_pickle():
         ({"n_clusters": 1, "t": -0.1}, [[0.0], [1.0]], None, "'t'"),
         ({"n_clusters": 1, "t": float("nan")}, [[0.0], [1.0]], None, "t"),
         ({"n_clusters": 1}, [0.0, 1.0], None, "1D array"),
-        ({"n_clusters": 1, "fixed_centers": [[1.0, 2.0]]}, [[0.0], [1.0]], None, "fixed_centers has 2 column"),
+        (
+            {"n_clusters": 1, "fixed_centers": [[1.0, 2.0]]},
+            [[0.0], [1.0]],
+            None,
+            "fixed_centers has 2 column",
+        ),
         ({"n_clusters": 1, "fixed_centers": [[np.nan]]}, [[0.0], [1.0]], None, "fixed_centers has a NaN"),
         ({"n_clusters": 1, "solver": "sgd", "t": float("inf")}, [[0.0], [1.0]], None, "infinity"),
         ({"n_clusters": 1, "solver": "adam"}, [[0.0], [1.0]], None, "solver"),
