@@ -24,7 +24,7 @@ def render() -> None:
 def _consequences(place: session.City, plan: Plan) -> None:
     """Everything that follows from t."""
     if st.session_state.get("playing"):
-        _step(plan)
+        _step()
     i = plan.index(address.get("t"))
     look, standard = session.look(place.people), session.standard_metres()
     evaluation, baseline = plan.evaluation(i, standard), plan.baseline_evaluation(standard)
@@ -72,16 +72,16 @@ def _dial() -> None:
             icon=":material/pause:" if playing else ":material/play_arrow:",
             key="play",
             help="Turn the dial slowly from one end to the other.",
+            on_click=_start_or_pause,
         ):
-            st.session_state["playing"] = not playing
-            st.rerun()
+            st.rerun()  # the whole page: only there the beat of the part that redraws can change
         st.select_slider(
             "Fairness dial",
             options=address.DIAL,
             format_func=lambda t: f"t = {t:g}",
             key="t",
             persist_state="session",
-            on_change=_stop_playing,
+            on_change=_take_over,
         )
     with st.container(key="ends"):
         st.html(
@@ -89,17 +89,28 @@ def _dial() -> None:
         )
 
 
-def _stop_playing() -> None:
-    st.session_state["playing"] = False
+def _take_over() -> None:
+    """Stop playing when the planner turns the dial: a browser that lags behind only repeats a step already played."""
+    if address.get("t") not in st.session_state.get("played", ()):
+        st.session_state["playing"] = False
 
 
-def _step(plan: Plan) -> None:
+def _start_or_pause() -> None:
+    """Play from where the dial is, from the beginning if it is at its end, or pause."""
+    st.session_state["playing"] = not st.session_state.get("playing", False)
+    t = address.get("t")
+    st.session_state["played"] = [address.DIAL[0] if t == address.DIAL[-1] else t]
+
+
+def _step() -> None:
     """Turn the dial one step; at its end, stop."""
-    i = plan.index(address.get("t"))
-    if i >= len(plan) - 1:
-        _stop_playing()
+    played = st.session_state["played"]
+    at = address.DIAL.index(played[-1])
+    if at >= len(address.DIAL) - 1:
+        st.session_state["playing"] = False
         st.rerun()
-    address.put("t", address.DIAL[min(i + STRIDE, len(plan) - 1)])
+    played.append(address.DIAL[min(at + STRIDE, len(address.DIAL) - 1)])
+    address.put("t", played[-1])
 
 
 def _tradeoff(plan: Plan, i: int, look: figures.Look) -> None:
@@ -118,7 +129,7 @@ def _tradeoff(plan: Plan, i: int, look: figures.Look) -> None:
                     key=name,
                     persist_state="session",
                 )
-    picked = st.plotly_chart(
+    st.plotly_chart(
         figures.tradeoff(
             plan,
             i,
@@ -136,7 +147,6 @@ def _tradeoff(plan: Plan, i: int, look: figures.Look) -> None:
         selection_mode="points",
         alt=figures.tradeoff_words(plan, i, address.get("x"), address.get("y"), look),
     )
-    st.session_state["clicked"] = picked
 
 
 def _take_clicked() -> None:

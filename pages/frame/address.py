@@ -111,7 +111,7 @@ FIELDS: dict[str, Field] = {
     "dataset": Field(next(iter(SAMPLES)), _dataset),
     "upload": Field("", _token),
     "k": Field(6, _count),
-    "t": Field(0.3, _dial),
+    "t": Field(0.25, _dial),
     "units": Field("km", _one_of(tuple(METRES), "units")),
     "standard": Field(10.0, _amount(0.1, 1000, "the service standard")),
     "budget": Field(5, lambda text: int(_amount(0, 50, "the budget")(text))),

@@ -131,8 +131,9 @@ def notice(text: str) -> None:
 
 def show_notices() -> None:
     """Show and forget what there is to say."""
-    for text in st.session_state.pop("notices", []):
-        st.warning(text, icon=":material/info:")
+    with st.container():  # always there, so that what follows keeps its place
+        for text in st.session_state.pop("notices", []):
+            st.warning(text, icon=":material/info:")
 
 
 def long_work(
@@ -163,11 +164,11 @@ def long_work(
     StoppedError
         If the planner stopped this work and has not asked for it again.
     """
+    spot = st.empty()  # always there, so that what follows keeps its place
     found = shelf.get(key)
     if found is not None:
         return found
     name = f"{label}{hash(key)}"
-    spot = st.empty()
     if st.session_state.get("stopped") == name:
         with spot.container(border=True):
             st.markdown(f"**Stopped:** {label}.")

@@ -9,6 +9,7 @@ CSS = """<style>
 @media (min-width: 1200px) { .st-key-hero { min-height: 5.6rem; } }
 .st-key-hero h1 { font-size: 1.42rem; padding: 0; line-height: 1.22; text-wrap: pretty; }
 .st-key-hero p { margin-bottom: 0; line-height: 1.45; }
+.st-key-t [data-testid="stSliderTickBar"] { visibility: hidden; }
 .st-key-ends { margin-top: -1.2rem; }
 .er-ends { display: flex; justify-content: space-between; font-size: 0.93rem; gap: 1rem; }
 .er-ends.er-pad { padding-left: 5.9rem; }

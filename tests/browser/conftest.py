@@ -1,0 +1,152 @@
+"""One server and one browser for all browser tests; helpers that wait for what a person would wait for."""
+
+import io
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+
+from tests.browser import chromium
+
+ROOT = Path(__file__).parents[2]
+ARGS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+PHONE = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36"
+
+
+class Server:
+    """A Streamlit server of its own."""
+
+    def __init__(self) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+        command += ["--server.port", str(self.port), "--server.address", "127.0.0.1"]
+        self.process = subprocess.Popen(
+            [*command, "--server.fileWatcherType", "none"],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1)
+                return
+            except OSError:
+                time.sleep(0.1)
+        self.stop()
+        msg = "the server did not start"
+        raise RuntimeError(msg)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = chromium.find()
+    assert path, "no Chromium: run python -m tests.browser.chromium"
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=ARGS)
+        yield opened
+        opened.close()
+
+
+Visit = Callable[..., Page]
+
+
+@pytest.fixture
+def visit(server: Server, browser: Browser) -> Iterator[Visit]:
+    """Opens a page in a browser of its own; at the end no page may have had an error or called outside."""
+    contexts = []
+    outside: list[str] = []
+
+    def go(
+        path: str = "/", *, width: int = 1440, height: int = 900, theme: str = "light", base: str = ""
+    ) -> Page:
+        phone = {"user_agent": PHONE, "is_mobile": True, "has_touch": True} if width < 500 else {}
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=theme, accept_downloads=True, **phone
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(40_000)
+        home = base or server.url
+        page.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith((home, "data:", "blob:", "ws")) else outside.append(request.url)
+            ),
+        )
+        page.goto(home + path)
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert not outside, f"requests to the outside: {outside[:3]}"
+
+
+def settled(page: Page) -> None:
+    """Until the script has run and nothing on the page is stale."""
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute(
+        "data-test-script-state", "notRunning", timeout=40_000
+    )
+    expect(page.locator("[data-stale=true]")).to_have_count(0, timeout=40_000)
+
+
+def headline(page: Page) -> Locator:
+    return page.locator(".st-key-hero h1")
+
+
+def ready(page: Page) -> None:
+    """Until the Plan page is complete: sentence, both charts, and the map drawn."""
+    expect(headline(page)).to_contain_text("average trip", timeout=40_000)
+    expect(page.locator(".js-plotly-plot")).to_have_count(2, timeout=40_000)
+    settled(page)
+    drawn(page)
+
+
+def picture(page: Page) -> np.ndarray:
+    """The pixels of the map."""
+    return np.asarray(Image.open(io.BytesIO(page.locator("[data-testid=stDeckGlJsonChart]").first.screenshot())).convert("RGB"))
+
+
+def drawn(page: Page, colours: int = 40) -> np.ndarray:
+    """Until the map shows more than its ground."""
+    page.locator("[data-testid=stDeckGlJsonChart]").first.wait_for(timeout=40_000)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        pixels = picture(page)
+        if len(np.unique(pixels.reshape(-1, 3), axis=0)) > colours:
+            return pixels
+        time.sleep(0.2)
+    msg = "the map stayed empty"
+    raise AssertionError(msg)

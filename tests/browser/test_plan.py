@@ -1,0 +1,181 @@
+"""What a planner does on the landing page, in a real browser."""
+
+import json
+import re
+import time
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Visit, drawn, headline, picture, ready, settled
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+
+def turn(page: Page, key: str, shown: str) -> None:
+    """Turn the dial by a key, until the page says the new t."""
+    page.locator(".st-key-t input[type=range]").focus()
+    page.keyboard.press(key)
+    expect(page.locator(".st-key-hero")).to_contain_text(f"t = {shown} against")
+    settled(page)
+
+
+def test_first_look_is_a_finished_plan_on_one_screen(visit: Visit) -> None:
+    page = visit()
+    ready(page)
+    expect(headline(page)).to_contain_text(re.compile(r"farthest home comes [\d.]+ km closer"))
+    rows = page.locator("[data-testid=stTable] tbody tr")
+    expect(rows).to_have_count(5)
+    expect(rows.first).to_contain_text("Farthest home, km")
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("node => node.scrollHeight") <= 900, "the demo must fit one screen without scrolling"
+    legend = page.locator(".er-legend").bounding_box()
+    assert legend and legend["y"] + legend["height"] <= 900
+
+
+def test_dial_by_keyboard_moves_figures_map_and_address(visit: Visit) -> None:
+    page = visit()
+    ready(page)
+    before, said = picture(page), headline(page).inner_text()
+    turn(page, "ArrowRight", "0.3")
+    expect(page).to_have_url(re.compile(r"[?&]t=0\.3\b"))
+    assert headline(page).inner_text() != said
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and np.array_equal(before, picture(page)):
+        time.sleep(0.1)
+    assert not np.array_equal(before, picture(page)), "the map has to follow the dial"
+    turn(page, "Home", "0")
+    expect(page.locator("[data-testid=stTable]")).to_contain_text("Average distance")
+
+
+def test_map_view_stays_put_while_the_dial_moves(visit: Visit) -> None:
+    page = visit()
+    ready(page)
+    box = page.locator("[data-testid=stDeckGlJsonChart]").first.bounding_box()
+    assert box
+    page.get_by_role("button", name="Zoom in").first.click()
+    page.mouse.move(box["x"] + 300, box["y"] + 300)
+    time.sleep(1.2)
+    zoomed = picture(page)
+    turn(page, "ArrowRight", "0.3")
+    time.sleep(1.5)
+    after = picture(page)
+    same = np.mean(np.all(np.abs(zoomed.astype(int) - after.astype(int)) < 12, axis=2))
+    assert same > 0.6, f"only {same:.0%} of the pixels stayed: the view has jumped"
+
+
+def test_click_on_the_curve_sets_the_dial(visit: Visit) -> None:
+    page = visit()
+    ready(page)
+    points = page.locator(".st-key-tradeoff .scatterlayer .trace .points path.point")
+    # The trace of plans has one mark a t; the last of them is t = 100.
+    count = points.count()
+    assert count > 50
+    page.locator(".st-key-tradeoff .nsewdrag").wait_for()
+    target = points.nth(57).bounding_box()
+    assert target
+    page.mouse.move(target["x"] + 4, target["y"] + 4)
+    time.sleep(0.3)
+    page.mouse.click(target["x"] + target["width"] / 2, target["y"] + target["height"] / 2)
+    expect(page.locator(".st-key-hero")).not_to_contain_text("t = 0.25 against")
+    settled(page)
+    said = re.search(r"t = ([\d.]+) against", page.locator(".st-key-hero").inner_text())
+    assert said and float(said[1]) >= 10
+
+
+def test_budget_and_suggestion_set_the_dial(visit: Visit) -> None:
+    page = visit("/?t=5")
+    ready(page)
+    page.get_by_role("button", name="To budget").click()
+    expect(page.locator(".st-key-hero")).to_contain_text("Within your budget of +5 %")
+    settled(page)
+    at_budget = page.url
+    page.get_by_role("button", name="Suggest").click()
+    expect(page.locator(".st-key-hero")).to_contain_text("Beyond your budget")
+    settled(page)
+    assert page.url != at_budget
+
+
+def test_play_runs_the_dial_and_can_be_paused(visit: Visit) -> None:
+    page = visit("/?t=0")
+    ready(page)
+    page.get_by_role("button", name="Play").click()
+    seen = set()
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and len(seen) < 4:
+        said = re.search(r"t = ([\d.]+) against", page.locator(".st-key-hero").inner_text())
+        if said:
+            seen.add(said[1])
+        time.sleep(0.1)
+    assert len(seen) >= 4, f"the dial should run, seen only {seen}"
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    settled(page)
+    resting = page.locator(".st-key-hero").inner_text()
+    time.sleep(1.5)
+    assert page.locator(".st-key-hero").inner_text() == resting
+
+
+def test_colours_units_and_layers(visit: Visit) -> None:
+    page = visit("/?colour=distance&units=mi&show=areas")
+    ready(page)
+    expect(page.locator(".er-legend")).to_contain_text("distance, 0 to")
+    expect(page.locator(".er-legend")).not_to_contain_text("k-means++")
+    expect(headline(page)).to_contain_text("miles")
+    before = picture(page)
+    page.locator(".st-key-colour").get_by_role("combobox").click()
+    page.get_by_role("option", name="Gain or loss").click()
+    expect(page.locator(".er-legend")).to_contain_text("closer than k-means++")
+    settled(page)
+    expect(page).to_have_url(re.compile("colour=change"))
+    time.sleep(1)
+    assert not np.array_equal(before, picture(page))
+
+
+def test_no_network_for_tiles_still_draws(visit: Visit) -> None:
+    page = visit()
+    ready(page)
+    assert len(np.unique(drawn(page).reshape(-1, 3), axis=0)) > 100
+
+
+def test_phone_shows_sentence_dial_and_map_first(visit: Visit) -> None:
+    page = visit(width=390, height=844)
+    ready(page)
+    tops = [
+        page.locator(where).first.bounding_box()["y"]  # type: ignore[index]
+        for where in (".st-key-hero", ".st-key-t", "[data-testid=stDeckGlJsonChart]", "[data-testid=stTable]", ".st-key-tradeoff")
+    ]
+    assert tops == sorted(tops)
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 390
+
+
+def test_downloads_open_again(visit: Visit, tmp_path) -> None:
+    page = visit("/?k=4&t=1")
+    ready(page)
+    page.get_by_role("button", name="Download").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Report").click()
+    report = tmp_path / "report.html"
+    saved.value.save_as(report)
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Facilities").click()
+    sites = json.loads(saved.value.path().read_text())
+    assert len(sites["features"]) == 4
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Plan file").click()
+    plan_file = tmp_path / saved.value.suggested_filename
+    saved.value.save_as(plan_file)
+    page.get_by_role("link", name="Data").click()
+    expect(page.get_by_role("heading", name="Where people live")).to_be_visible()
+    page.locator(".st-key-plan_file input[type=file]").set_input_files(plan_file)
+    expect(page.get_by_text("it is the same plan")).to_be_visible()
+    page.get_by_role("button", name="Show this plan").click()
+    expect(page.locator(".st-key-hero")).to_contain_text("4 facilities for 932 homes, tilted k-means at t = 1 ")
+    offline = page.context.browser.new_context(offline=True).new_page()  # type: ignore[union-attr]
+    offline.goto(report.as_uri())
+    expect(offline.locator("h1")).to_contain_text("The farthest home")
+    expect(offline.locator("svg")).to_have_count(3)
+    offline.context.close()
