@@ -11,7 +11,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages import data, guide, how_many, plan
+from pages import compare, data, guide, how_many, plan
 from pages.frame import address, session, style
 from tkm_core.residents import ResidentsError
 
@@ -20,6 +20,7 @@ ASSETS = Path(__file__).parent / "assets"
 PAGES: tuple[tuple[str, str, Callable[[], None]], ...] = (
     ("plan", "Plan", plan.render),
     ("data", "Data", data.render),
+    ("compare", "Compare", compare.render),
     ("how_many", "How many?", how_many.render),
     ("guide", "Help", guide.render),
 )

@@ -1,0 +1,230 @@
+"""Compare: the seven methods on the same residents, in one table, the paper's charts and small maps."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from pages.frame import address, controls, rivals, session, words
+from tkm_core import figures
+from tkm_core.comparison import (
+    MEASURES,
+    Compared,
+    best,
+    facility_numbers,
+    freedom,
+    other_arrangement,
+    remarks,
+    sampling,
+    verdict,
+)
+from tkm_core.figures import comparison
+from tkm_core.figures.small_maps import small_maps
+from tkm_core.methods import METHODS, describe
+from tkm_core.plan import Plan
+
+DECIMALS = {"fairness_ratio": 2}
+VARIANCES = {"variance": "squared distance", "variance_of_distance": "distance"}
+
+
+def render() -> None:
+    """Run the methods, then say, tabulate, chart and map what they do."""
+    place = controls.problem()
+    names, patience = _wishes()
+    controls.units_and_standard(redraw=None)
+    session.show_notices()
+    k, t, look = address.get("k"), address.get("t"), session.look(place.people)
+    if not names:
+        st.info("Choose at least one method at the side.", icon=":material/info:")
+        return
+    try:
+        compared = rivals.run(place, k, t, names, patience)
+    except session.StoppedError:
+        compared = rivals.finished(place, k, t, names, patience)
+    if not compared:
+        return
+    missing = [describe(name).title for name in names if name not in {one.name for one in compared}]
+    _verdict(place, compared, missing, look)
+    plan = rivals.plan_of(place, k)
+    _table(compared, look)
+    st.markdown(f":small[:gray[{other_arrangement(compared, plan.evaluation(plan.index(t)))}]]")
+    _charts(compared, look)
+    _maps(place, plan, compared, look)
+    _about(compared, look)
+
+
+def _wishes() -> tuple[list[str], float]:
+    """The dial, which methods, and how long each may take."""
+    with st.sidebar:
+        st.select_slider(
+            "Fairness dial of TKM",
+            options=address.DIAL,
+            format_func=lambda t: f"t = {t:g}",
+            key="t",
+            persist_state="session",
+        )
+        chosen = st.pills(
+            "Methods",
+            list(METHODS),
+            format_func=lambda name: describe(name).title,
+            selection_mode="multi",
+            default=list(METHODS),
+            key="methods",
+            persist_state="session",
+        )
+        limit = st.segmented_control(
+            "Most time a method may take",
+            list(rivals.PATIENCE),
+            default=next(iter(rivals.PATIENCE)),
+            required=True,
+            key="patience",
+            persist_state="session",
+            width="stretch",
+            help="A method that would need longer for everyone runs on a sample of 1,000 places instead; "
+            "what it finds is still measured on everyone.",
+        )
+        st.segmented_control(
+            "Variance per cluster",
+            list(VARIANCES),
+            format_func=VARIANCES.__getitem__,
+            default=next(iter(VARIANCES)),
+            required=True,
+            key="variance",
+            persist_state="session",
+            width="stretch",
+            help="The paper measures the squared distance; the Plan page tells the variance of the distance.",
+        )
+    return [name for name in METHODS if name in chosen], rivals.PATIENCE[str(limit)]
+
+
+def _verdict(
+    place: session.City, compared: Sequence[Compared], missing: list[str], look: figures.Look
+) -> None:
+    """Where tilted k-means stands, and what has to be known to read it fairly."""
+    told = verdict(compared, look.unit)
+    k = address.get("k")
+    facilities = "1 facility" if k == 1 else f"{k} facilities"
+    with st.container(key="hero", gap="xsmall"):
+        st.markdown(
+            f"# {words.toned(told)}" if told else f"# {facilities} for {words.escaped(place.title)}",
+            anchors=False,
+        )
+        fair = [
+            f"{facilities} for {words.escaped(place.title)}.",
+            sampling(compared, len(place.residents), place.people),
+            freedom(compared, place.people),
+        ]
+        st.markdown(f":gray[{' '.join(part for part in fair if part)}]")
+    if missing:
+        st.markdown(f":orange[Not run yet: {', '.join(missing)}.]")
+
+
+def _table(compared: Sequence[Compared], look: figures.Look) -> None:
+    """Every measure of every method, the best in each column marked."""
+    standard = session.standard_metres()
+    columns: dict[str, list[str]] = {
+        "Method": [f"**{one.title}**" if one.name == "tkm" else one.title for one in compared]
+    }
+    for key, measure in MEASURES.items():
+        digits = DECIMALS.get(key, 1)
+        values = [measure.value(one.evaluation, look.unit) for one in compared]
+        if all(value == value for value in values):  # NaN where it was not measured
+            texts = [f"{value:,.{digits}f}" for value in values]
+            wide = max(map(len, texts))
+            tops = best(compared, key, look.unit, digits)
+            columns[measure.label(look.unit, standard)] = [
+                words.FIGURE_SPACE * (wide - len(text)) + (f":green[**{text}**]" if top else text)
+                for text, top in zip(texts, tops, strict=True)
+            ]
+    columns["Time, s"] = [f"{one.solution.seconds:.2f}" for one in compared]
+    columns["Facilities stand"] = [
+        f"{len(one.solution.centers)}, on {look.people}"
+        if one.solution.centers_are_points
+        else f"{len(one.solution.centers)}, anywhere"
+        for one in compared
+    ]
+    columns["Ran on"] = [
+        "all" if one.solution.sampled is None else f"sample of {one.solution.sampled:,}" for one in compared
+    ]
+    with st.container(key="methods_table"):
+        st.table(pd.DataFrame(columns), border="horizontal", hide_index=True)
+    ratio = (
+        " Neighbourhood ratio: the largest distance divided by the radius in which one k-th of everyone lives; "
+        "JKL promises at most 2."
+        if "Neighbourhood ratio" in columns
+        else " The neighbourhood ratio is left out: for so many it would take too long."
+    )
+    st.markdown(
+        ":small[:gray[:green[**Bold green**]: best in its column. Variance: of the distance. SSE: mean squared "
+        f"distance.{ratio} Time: on this server, assigning everyone included.]]"
+    )
+
+
+def _charts(compared: Sequence[Compared], look: figures.Look) -> None:
+    """The paper's four charts."""
+    variance = st.session_state["variance"]
+    sse, times = MEASURES["sse"], [max(one.solution.seconds, 1e-3) for one in compared]
+    costs = [sse.value(one.evaluation, look.unit) for one in compared]
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(gap="xsmall"):
+        _by_cluster("Variance per cluster", compared, variance, look)
+        st.markdown(f"**SSE** :gray[utility: {sse.label(look.unit).replace('SSE', 'mean squared distance')}]")
+        _per_method("sse", compared, costs, sse.label(look.unit), look, log=False)
+    with right, st.container(gap="xsmall"):
+        _by_cluster("Maximum distance per cluster", compared, "max_distance", look)
+        st.markdown("**Time** :gray[seconds, on a logarithmic scale]")
+        _per_method("time", compared, times, "time, s", look, log=True)
+
+
+def _by_cluster(title: str, compared: Sequence[Compared], measure: str, look: figures.Look) -> None:
+    label = comparison.cluster_label(measure, look.unit)
+    st.markdown(f"**{title}** :gray[in descending order: {label}]")
+    st.plotly_chart(
+        comparison.by_cluster(compared, measure, look),
+        theme=None,
+        config=figures.CONFIG,
+        key=f"clusters_{measure}",
+        alt=comparison.cluster_words(compared, measure, look),
+    )
+
+
+def _per_method(
+    name: str, compared: Sequence[Compared], values: list[float], label: str, look: figures.Look, *, log: bool
+) -> None:
+    st.plotly_chart(
+        comparison.per_method(compared, values, look, log=log),
+        theme=None,
+        config=figures.CONFIG,
+        key=f"bars_{name}",
+        alt=comparison.method_words(compared, values, label),
+    )
+
+
+def _maps(place: session.City, plan: Plan, compared: Sequence[Compared], look: figures.Look) -> None:
+    """Small maps side by side; the same colour is the same part of the city on each."""
+    reference = plan.path.centers[plan.index(address.get("t"))]
+    numbers = [facility_numbers(reference, one.solution.centers) for one in compared]
+    ground = rivals.ground_of(place)
+    st.subheader("Where each method builds", anchor=False)
+    st.html(small_maps(compared, numbers, ground, look))
+
+
+def _about(compared: Sequence[Compared], look: figures.Look) -> None:
+    """Every figure behind the charts, what the runs remarked, and where the methods come from."""
+    for remark in remarks(compared):
+        st.markdown(f":small[:gray[{words.escaped(remark)}]]")
+    with st.expander("Figures per cluster", icon=":material/table:"):
+        st.dataframe(comparison.cluster_table(compared, look), hide_index=True, width="stretch")
+    with st.expander("What the methods do, and who published them", icon=":material/menu_book:"):
+        st.markdown(
+            "\n".join(
+                f"- **{method.title}**: {method.description} :gray[{method.source}]"
+                for method in map(describe, METHODS)
+            )
+        )
+
+
+if __name__ == "__main__":
+    from app import main
+
+    main()

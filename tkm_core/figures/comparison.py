@@ -1,0 +1,219 @@
+"""Charts of the comparison: measures per cluster in the paper's form, and one bar a method."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import plotly.graph_objects as go
+
+from tkm_core.comparison import Compared
+from tkm_core.figures.charts import layout
+from tkm_core.figures.maps import Look
+from tkm_core.story import METRES, POWERS
+
+Floats = npt.NDArray[np.float64]
+
+# Measures of one cluster: name in Evaluation, words, power of the length unit.
+PER_CLUSTER = {
+    "variance": ("variance of the squared distance", 4),
+    "variance_of_distance": ("variance of the distance", 2),
+    "max_distance": ("maximum distance", 1),
+}
+
+
+def per_cluster(one: Compared, measure: str, unit: str) -> Floats:
+    """A measure of every cluster in descending order, in the unit shown."""
+    found = np.asarray(getattr(one.evaluation, measure), dtype=float)
+    return np.sort(found)[::-1] / METRES[unit] ** PER_CLUSTER[measure][1]
+
+
+def cluster_label(measure: str, unit: str) -> str:
+    """A measure of a cluster with its unit: "maximum distance, km"."""
+    words, power = PER_CLUSTER[measure]
+    return f"{words}, {unit}{POWERS[power]}"
+
+
+def by_cluster(compared: Sequence[Compared], measure: str, look: Look, *, height: int = 250) -> go.Figure:
+    """Every method's clusters as bars in descending order; a line at the tallest bar of TKM.
+
+    Parameters
+    ----------
+    compared : sequence of Compared
+    measure : str
+        Key of `PER_CLUSTER`.
+    look : Look
+    height : int
+        In pixels.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    frame = layout(look, height=height, x="", y="")
+    most = max(len(one.evaluation.max_distance) for one in compared)
+    step = most + 1.2
+    traces = []
+    for group, one in enumerate(compared):
+        heights = per_cluster(one, measure, look.unit)
+        traces.append(
+            {
+                "type": "bar",
+                "name": one.title,
+                "x": (group * step + np.arange(len(heights))).tolist(),
+                "y": [float(f"{value:.5g}") for value in heights],
+                "width": 0.86,
+                "marker": _paint(one, look),
+                "customdata": [[rank + 1] for rank in range(len(heights))],
+                "hovertemplate": f"{one.title}, cluster %{{customdata[0]}}: %{{y:,.4g}}<extra></extra>",
+            }
+        )
+    _name_groups(frame, compared, [group * step + (most - 1) / 2 for group in range(len(compared))], step)
+    tallest = max(float(np.max(trace["y"])) for trace in traces)
+    frame["yaxis"] |= {"range": [0, tallest * 1.06], "exponentformat": "none", "separatethousands": True}
+    frame["margin"] = {"l": 52, "r": 6, "t": 6, "b": 28}
+    frame["bargap"] = 0
+    return go.Figure(traces, {**frame, "shapes": _level(compared, measure, look)})
+
+
+def per_method(
+    compared: Sequence[Compared],
+    values: Sequence[float],
+    look: Look,
+    *,
+    log: bool = False,
+    height: int = 210,
+) -> go.Figure:
+    """One bar a method with its number on top.
+
+    Parameters
+    ----------
+    compared : sequence of Compared
+    values : sequence of float
+        One a method, as shown.
+    look : Look
+    log : bool
+        A logarithmic axis, for times.
+    height : int
+        In pixels.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    frame = layout(look, height=height, x="", y="")
+    texts = [_short(value, 2 if log else 3) for value in values]
+    traces = [
+        {
+            "type": "bar",
+            "name": one.title,
+            "x": [group],
+            "y": [value],
+            "width": 0.62,
+            "marker": _paint(one, look),
+            "text": [text],
+            "textposition": "outside",
+            "textfont": {"size": 12, "color": look.palette.ink},
+            "cliponaxis": False,
+            "hovertemplate": f"{one.title}: {text}<extra></extra>",
+        }
+        for group, (one, value, text) in enumerate(zip(compared, values, texts, strict=True))
+    ]
+    _name_groups(frame, compared, list(range(len(compared))), 1.0)
+    if log:
+        low, high = np.log10(min(values)), np.log10(max(values))
+        first, last = int(np.floor(low - 0.2)), int(np.ceil(high))
+        ticks = [10.0**power for power in range(first, last + 1)]
+        frame["yaxis"] |= {
+            "type": "log",
+            "range": [first, high + 0.22 * max(high - first, 1)],
+            "tickvals": ticks,
+            "ticktext": [f"{tick:,g}" for tick in ticks],
+        }
+    else:
+        frame["yaxis"] |= {
+            "range": [0, max(values) * 1.16],
+            "separatethousands": True,
+            "exponentformat": "none",
+        }
+    frame["margin"] = {"l": 52, "r": 6, "t": 6, "b": 28}
+    return go.Figure(traces, frame)
+
+
+def _paint(one: Compared, look: Look) -> dict[str, Any]:
+    """TKM in the accent, the others quiet; hatched where a method saw only a sample."""
+    colors = look.palette
+    color = colors.accent if one.name == "tkm" else colors.muted
+    paint: dict[str, Any] = {"color": color, "line": {"width": 0}}
+    if one.solution.sampled:
+        paint |= {
+            "pattern": {"shape": "/", "size": 5, "solidity": 0.45, "fgcolor": color, "bgcolor": colors.page},
+            "line": {"width": 1, "color": color},
+        }
+    return paint
+
+
+def _name_groups(
+    frame: dict[str, Any], compared: Sequence[Compared], at: Sequence[float], step: float
+) -> None:
+    names = [f"<b>{one.short}</b>" if one.name == "tkm" else one.short for one in compared]
+    frame["xaxis"] |= {
+        "tickvals": list(at),
+        "ticktext": names,
+        "range": [at[0] - step / 2, at[-1] + step / 2],
+        "tickangle": 0,
+    }
+
+
+def _level(compared: Sequence[Compared], measure: str, look: Look) -> list[dict[str, Any]]:
+    """A dotted line at TKM's worst cluster, to hold the others against."""
+    own = next((one for one in compared if one.name == "tkm"), None)
+    if own is None or len(compared) < 2:
+        return []
+    top = float(per_cluster(own, measure, look.unit)[0])
+    line = {"width": 1.4, "dash": "dot", "color": look.palette.accent}
+    return [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": top, "y1": top, "line": line}]
+
+
+def cluster_words(compared: Sequence[Compared], measure: str, look: Look) -> str:
+    """What the chart by cluster shows, in a sentence."""
+    told = "; ".join(
+        f"{one.title}: {', '.join(f'{value:,.4g}' for value in per_cluster(one, measure, look.unit))}"
+        for one in compared
+    )
+    return f"{_capital(cluster_label(measure, look.unit))} of every cluster in descending order. {told}."
+
+
+def method_words(compared: Sequence[Compared], values: Sequence[float], label: str) -> str:
+    """What a chart with one bar a method shows, in a sentence."""
+    told = "; ".join(f"{one.title}: {value:,.3g}" for one, value in zip(compared, values, strict=True))
+    return f"{_capital(label)}. {told}."
+
+
+def cluster_table(compared: Sequence[Compared], look: Look) -> pd.DataFrame:
+    """The figures behind the charts by cluster: one row a method and rank, each measure descending."""
+    tables = []
+    for one in compared:
+        columns: dict[str, object] = {
+            _capital(cluster_label(measure, look.unit)): per_cluster(one, measure, look.unit)
+            for measure in PER_CLUSTER
+        }
+        size = len(one.evaluation.max_distance)
+        tables.append(
+            pd.DataFrame({"Method": [one.title] * size, "Cluster": np.arange(1, size + 1), **columns})
+        )
+    return pd.concat(tables, ignore_index=True)
+
+
+def _short(value: float, digits: int) -> str:
+    """A number with so many digits, never with an exponent.
+
+    >>> _short(0.04781, 2), _short(1234.5, 3)
+    ('0.048', '1,234')
+    """
+    return f"{value:,.0f}" if value >= 10**digits else f"{float(f'{value:.{digits}g}'):,g}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,209 @@
+"""Small maps of the methods side by side, as pictures that need no map library."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+
+from tkm_core.areas import service_areas
+from tkm_core.comparison import Compared
+from tkm_core.figures import crowd
+from tkm_core.figures.drawing import _line, _points, _Sheet, _svg, _text
+from tkm_core.figures.geometry import Cells, View, fit, gather, grid, scale_bar
+from tkm_core.figures.maps import Look
+from tkm_core.figures.palette import to_hex
+from tkm_core.figures.units import format_length
+from tkm_core.residents import Residents
+from tkm_core.story import singular
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+SMALL = (320, 264)  # width and height of a small map
+DOTS_AT_MOST = 2_000  # residents drawn as single dots on a small map
+CELLS_ACROSS = 110
+
+
+@dataclass(frozen=True)
+class SmallGround:
+    """What all small maps of a data set share: the view, the cells of many residents, the hull."""
+
+    residents: Residents
+    view: View
+    cells: Cells | None
+    hull: shapely.Geometry
+
+    @classmethod
+    def of(cls, residents: Residents) -> "SmallGround":
+        """The ground of some residents."""
+        many = len(residents) > DOTS_AT_MOST
+        return cls(
+            residents,
+            fit(residents.lonlat, width=SMALL[0], height=SMALL[1]),
+            gather(residents, CELLS_ACROSS) if many else None,
+            shapely.convex_hull(shapely.linestrings(np.concatenate([residents.xy, residents.xy[:1]]))),
+        )
+
+
+def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look) -> str:
+    """A method's facilities and service areas as a small SVG.
+
+    Parameters
+    ----------
+    one : Compared
+    numbers : ndarray of shape (k',)
+        Number of each facility, from 0: its colour and its label.
+    ground : SmallGround
+    look : Look
+
+    Returns
+    -------
+    str
+        SVG.
+    """
+    colors, residents, (width, height) = look.palette, ground.residents, SMALL
+    sheet = _Sheet(ground.view, width, height)
+    sites = residents.to_xy(one.solution.centers)
+    parts = [f'<rect width="{width}" height="{height}" rx="6" fill="{colors.ground}"/>']
+    parts += [_line(sheet.at(line), colors.grid, 1) for line in grid(ground.view, look.unit)[1]]
+    for number, area in zip(numbers.tolist(), service_areas(residents, ground.hull, sites), strict=True):
+        for part in getattr(area, "geoms", [area]):
+            if not part.is_empty:
+                ring = _points(sheet.at(np.asarray(part.exterior.coords)))
+                parts.append(
+                    f'<polygon points="{ring}" fill="{to_hex(colors.facility(number))}" fill-opacity="0.14" '
+                    f'stroke="{colors.page}" stroke-width="1.5"/>'
+                )
+    parts += _crowd(one, numbers, ground, look, sheet)
+    parts += _farthest(one, sites, ground, look, sheet)
+    shape = "rect" if one.solution.centers_are_points else "circle"
+    for number, (x, y) in zip(numbers.tolist(), sheet.at(residents.to_lonlat(sites)).tolist(), strict=True):
+        parts.append(_site(x, y, number, shape, look))
+    bar = scale_bar(ground.view, look.unit)
+    parts += [_line(sheet.at(line), colors.ink, 1.4) for line in (bar.line, *bar.ticks)]
+    x, y = sheet.at(bar.label).tolist()
+    parts.append(_text(x, y - 4, f"{bar.length:g} {look.unit}", colors.ink))
+    return _svg(width, height, parts, small_map_words(one, numbers, ground, look))
+
+
+def _crowd(one: Compared, numbers: Ints, ground: SmallGround, look: Look, sheet: _Sheet) -> list[str]:
+    """Residents as dots, or as a picture of cells where they are many, in their facility's colour."""
+    residents, labels = ground.residents, one.evaluation.labels
+    tints = [look.palette.facility(number) for number in numbers.tolist()]
+    if ground.cells is not None:
+        scheme = crowd.Colouring("facility", tints, [""] * len(tints))
+        picture = crowd.cells_image(
+            ground.cells,
+            residents.weights,
+            scheme,
+            labels=np.asarray(labels, np.int64),
+            distance=one.evaluation.distance,
+            change=None,
+        )
+        west, south, east, north = ground.cells.bounds
+        (left, top), (right, bottom) = sheet.at([[west, north], [east, south]]).tolist()
+        frame = f'x="{left}" y="{top}" width="{right - left:.1f}" height="{bottom - top:.1f}"'
+        style = 'preserveAspectRatio="none" style="image-rendering:pixelated"'
+        return [f'<image {frame} {style} href="{crowd.png(picture)}"/>']
+    places = sheet.at(residents.lonlat)
+    groups = []
+    for number, tint in enumerate(tints):
+        dots = "".join(f"M{x} {y}h0" for x, y in places[labels == number].tolist())
+        if dots:
+            groups.append(
+                f'<path d="{dots}" stroke="{to_hex(tint)}" stroke-width="2.6" stroke-linecap="round" '
+                'stroke-opacity="0.75" fill="none"/>'
+            )
+    return groups
+
+
+def _farthest(one: Compared, sites: Floats, ground: SmallGround, look: Look, sheet: _Sheet) -> list[str]:
+    """The farthest resident and the way to its facility."""
+    residents, found = ground.residents, one.evaluation
+    who = int(np.argmax(np.where(residents.weights > 0, found.distance, -1.0)))
+    ends = sheet.at([residents.to_lonlat(sites)[int(found.labels[who])], residents.lonlat[who]])
+    x, y = ends[1].tolist()
+    return [
+        _line(ends, look.palette.ink, 1.4, dash="4 3"),
+        f'<circle cx="{x}" cy="{y}" r="3.6" fill="{look.palette.ink}"/>',
+    ]
+
+
+def _site(x: float, y: float, number: int, shape: str, look: Look) -> str:
+    """A numbered mark: round where it may stand anywhere, square where it stands on a resident's place."""
+    colors = look.palette
+    fill = colors.facility(number)
+    style = f'fill="{to_hex(fill)}" stroke="{colors.ink}" stroke-width="1.5"'
+    mark = (
+        f'<circle cx="{x}" cy="{y}" r="8" {style}/>'
+        if shape == "circle"
+        else f'<rect x="{x - 7.5:.1f}" y="{y - 7.5:.1f}" width="15" height="15" rx="2" {style}/>'
+    )
+    return mark + _text(x, y + 3.8, str(number + 1), colors.text_on(fill), bold=True)
+
+
+def small_map_words(one: Compared, numbers: Ints, ground: SmallGround, look: Look) -> str:
+    """What a small map shows, for those who do not see it."""
+    served = ", ".join(
+        f"{number + 1} serves {people:,.0f}"
+        for number, people in sorted(zip(numbers.tolist(), one.evaluation.population.tolist(), strict=True))
+    )
+    return (
+        f"Map of {one.title}: {len(numbers)} facilities for {ground.residents.weights.sum():,.0f} "
+        f"{look.people}; facility {served}; the farthest {singular(look.people)} is "
+        f"{format_length(one.evaluation.largest_distance, look.unit)} away."
+    )
+
+
+def small_maps(compared: Sequence[Compared], numbers: Sequence[Ints], ground: SmallGround, look: Look) -> str:
+    """All maps side by side as HTML, each with its name and its two figures; as many in a row as fit."""
+    colors = look.palette
+    cards = []
+    for one, own in zip(compared, numbers, strict=True):
+        found = one.evaluation
+        told = (
+            f"average {format_length(found.mean_distance, look.unit)}, "
+            f"farthest {format_length(found.largest_distance, look.unit)}"
+        )
+        picture = base64.b64encode(small_map(one, own, ground, look).encode()).decode()
+        rim = colors.accent if one.name == "tkm" else colors.border
+        cards.append(
+            f'<figure style="margin:0"><figcaption style="margin-bottom:6px;line-height:1.35;color:{colors.ink}">'
+            f'<b>{escape(one.title)}</b><br><span style="color:{colors.muted};font-size:0.93rem">{escape(told)}'
+            f'</span></figcaption><img src="data:image/svg+xml;base64,{picture}" '
+            f'alt="{escape(small_map_words(one, own, ground, look))}" width="{SMALL[0]}" height="{SMALL[1]}" '
+            f'style="width:100%;height:auto;display:block;box-sizing:border-box;border-radius:7px;'
+            f'border:{2 if one.name == "tkm" else 1}px solid {rim}"></figure>'
+        )
+    cards.append(_legend(ground, look))
+    return (
+        '<div class="er-maps" style="display:grid;gap:16px;'
+        f'grid-template-columns:repeat(auto-fill,minmax(max(158px,22%),1fr))">{"".join(cards)}</div>'
+    )
+
+
+def _legend(ground: SmallGround, look: Look) -> str:
+    """What the marks on the small maps mean."""
+    colors = look.palette
+    sign = f"display:inline-block;vertical-align:-2px;margin-right:8px;border:1.5px solid {colors.ink};"
+    size = f"width:14px;height:14px;box-sizing:border-box;background:{colors.border}"
+    items = [
+        (f"{sign}{size};border-radius:50%", "facility that may stand anywhere"),
+        (f"{sign}{size};border-radius:3px", f"facility that stands on one of the {look.people}"),
+        (
+            f"display:inline-block;vertical-align:4px;margin-right:8px;width:20px;border-top:2px dashed {colors.ink}",
+            f"way of the farthest {singular(look.people)}",
+        ),
+    ]
+    lines = [f'<span style="{style}"></span>{escape(text)}' for style, text in items]
+    lines.append("numbers and colours as on the Plan page")
+    if ground.cells is not None:
+        cells = format_length(ground.cells.metres, look.unit)
+        lines.append(f"too many {escape(look.people)} for single dots: cells of {cells}")
+    return (
+        f'<div class="er-legend" style="color:{colors.muted};font-size:0.93rem;line-height:1.5;padding-top:44px">'
+        f"{'<br>'.join(lines)}</div>"
+    )
