@@ -1,0 +1,73 @@
+"""Jobs for the tests: each does one thing that can happen to work."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+Progress = Callable[[float, str], None]
+
+
+def double(value: int, progress: Progress) -> int:
+    progress(0.5, "half")
+    return 2 * value
+
+
+def count_calls(path: str, seconds: float, progress: Progress) -> int:
+    """Leave a mark for each call, so that calls can be counted from outside."""
+    with Path(path).open("a") as file:
+        file.write("called\n")
+    steps(seconds, progress)
+    return os.getpid()
+
+
+def steps(seconds: float, progress: Progress) -> str:
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        progress(1 - left / seconds, "stepping")
+        time.sleep(0.01)
+    return "walked"
+
+
+def deaf(seconds: float, progress: Progress) -> str:
+    """Work that never looks up: no progress, no chance to stop it kindly."""
+    time.sleep(seconds)
+    return "slept"
+
+
+def die(progress: Progress) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def devour(megabytes: int, progress: Progress) -> float:
+    return float(np.ones(megabytes * 2**17).sum())
+
+
+def refuse(progress: Progress) -> None:
+    msg = "9 facilities are too many for residents in 3 different places."
+    raise ValueError(msg)
+
+
+class UnpicklableError(Exception):
+    def __init__(self) -> None:
+        super().__init__("a problem that cannot be sent")
+        self.held = lambda: None
+
+
+def fail_oddly(progress: Progress) -> None:
+    raise UnpicklableError
+
+
+def answer_oddly(progress: Progress) -> object:
+    return lambda: None
+
+
+def priority(progress: Progress) -> int:
+    return os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def pid(progress: Progress) -> int:
+    return os.getpid()

@@ -1,0 +1,104 @@
+"""What whoever runs the server may set, by environment variables; read once and checked with a sentence."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any
+
+PREFIX = "EVENREACH_"
+YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+class ConfigError(ValueError):
+    """A setting that cannot be, with the sentence for whoever runs the server."""
+
+
+def _workers() -> int:
+    """Leave a core to the pages; Windows cannot pass a connection to a worker, work stays in the server there."""
+    return 0 if os.name == "nt" else max(1, min(4, (os.cpu_count() or 2) - 1))
+
+
+def _setting(default: Any, about: str, low: int = 0, high: int = 0) -> Any:
+    meaning = {"about": about, "low": low, "high": high}
+    if callable(default):
+        return field(default_factory=default, metadata=meaning)
+    return field(default=default, metadata=meaning)
+
+
+@dataclass(frozen=True)
+class Config:
+    """The settings; each is read from the variable of its name, as in EVENREACH_UPLOAD_MB.
+
+    Examples
+    --------
+    >>> Config.read({"EVENREACH_UPLOAD_MB": "50", "EVENREACH_LOGIN": "yes"}).upload_mb
+    50
+    >>> Config.read({"EVENREACH_WORKERS": "many"})
+    Traceback (most recent call last):
+    ...
+    tkm_core.config.ConfigError: EVENREACH_WORKERS must be a whole number from 0 to 64, not 'many'.
+    """
+
+    upload_mb: int = _setting(200, "largest file that can be uploaded, in megabytes", 1, 10_000)
+    most_residents: int = _setting(5_000_000, "most residents a plan is made for", 100, 20_000_000)
+    most_facilities: int = _setting(60, "largest number of facilities, k", 1, 1_000)
+    workers: int = _setting(
+        _workers, "processes for heavy work; 0: none, work is done in the server itself", 0, 64
+    )
+    worker_memory_mb: int = _setting(
+        4_096, "memory a worker may use, in megabytes; 0: no limit of its own", 0, 1_000_000
+    )
+    most_waiting: int = _setting(40, "jobs that may wait in line; more are turned away", 1, 10_000)
+    job_minutes: int = _setting(30, "longest time one job may take", 1, 1_440)
+    offline_maps: bool = _setting(default=False, about="no street map: nothing is loaded from outside")
+    login: bool = _setting(default=False, about="people sign in (OIDC) before they see anything")
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str]) -> "Config":
+        """Read and check the settings.
+
+        Parameters
+        ----------
+        environment : mapping
+            As ``os.environ``; what does not begin with EVENREACH_ is none of ours.
+
+        Raises
+        ------
+        ConfigError
+            If a value cannot be, or a variable is not one of ours: a misspelt limit would be no limit.
+        """
+        known = {PREFIX + setting.name.upper(): setting for setting in fields(cls)}
+        given = {name: text for name, text in environment.items() if name.startswith(PREFIX)}
+        for name in sorted(given):
+            if name not in known:
+                msg = f"{name} is not a setting. There are: {', '.join(known)}."
+                raise ConfigError(msg)
+        found: dict[str, Any] = {}
+        for name, text in given.items():
+            setting = known[name]
+            read = _yes_or_no if setting.type is bool else _whole
+            found[setting.name] = read(name, text.strip(), setting.metadata)
+        return cls(**found)
+
+
+def _whole(name: str, text: str, meaning: Mapping[str, Any]) -> int:
+    low, high = meaning["low"], meaning["high"]
+    plain = text.isascii() and text.isdigit() and len(text) < 12
+    if not plain or not low <= int(text) <= high:
+        msg = f"{name} must be a whole number from {low} to {high}, not {text[:40]!r}."
+        raise ConfigError(msg)
+    return int(text)
+
+
+def _yes_or_no(name: str, text: str, _meaning: Mapping[str, Any]) -> bool:
+    if text.lower() not in (*YES, *NO):
+        msg = f"{name} must be yes or no, not {text[:40]!r}."
+        raise ConfigError(msg)
+    return text.lower() in YES
+
+
+@cache
+def config() -> Config:
+    """The settings of this process."""
+    return Config.read(os.environ)

@@ -1,0 +1,127 @@
+"""A worker: a process that does one job after the other, at low priority and within a limit of memory.
+
+The pool starts it as a plain process: ``multiprocessing`` would import the server's main script in it again.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from importlib import import_module
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+if sys.platform != "win32":
+    import resource
+
+NICE = 10  # pages come first where cores are short
+BEAT = 0.05  # seconds between two reports of progress: more often only costs
+
+READY, PROGRESS, DONE, FAILED, CANCELLED = "ready", "progress", "done", "failed", "cancelled"
+NO_MEMORY = (
+    "There is not enough memory on this server for this much work. "
+    "Try it with fewer residents or fewer facilities, or ask whoever runs the server for more memory."
+)
+
+
+class CancelledJobError(Exception):
+    """Nobody waits for the job any more."""
+
+
+def limit(memory_mb: int) -> None:
+    """Low priority, a bound on memory, and the first to go where the whole machine runs out of it."""
+    os.nice(NICE)
+    with contextlib.suppress(OSError):  # not on every system
+        Path("/proc/self/oom_score_adj").write_text("900", encoding="ascii")
+    if memory_mb:
+        # DATA, not AS: threads and compiled code reserve far more addresses than they ever fill
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_mb * 2**20, memory_mb * 2**20))
+
+
+def peak_mb() -> int:
+    """Most memory this process has used so far, in megabytes."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most // (2**20 if sys.platform == "darwin" else 2**10)
+
+
+class Desk:
+    """The worker's end of the connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._told = 0.0
+
+    def progress(self, fraction: float, text: str) -> None:
+        """Pass on how far the job is, and stop it if nobody waits any more."""
+        now = time.monotonic()
+        if now - self._told < BEAT:
+            return
+        self._told = now
+        if self.connection.poll():
+            self.connection.recv()  # the only thing ever sent during a job
+            raise CancelledJobError
+        self.connection.send((PROGRESS, float(fraction), str(text)))
+
+    def do(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Do a job; whatever happens in it becomes an answer."""
+        try:
+            return DONE, function(*arguments, progress=self.progress), peak_mb()
+        except CancelledJobError:
+            return CANCELLED, None, peak_mb()
+        except MemoryError:
+            return FAILED, MemoryError(NO_MEMORY), peak_mb()
+        except Exception as problem:  # noqa: BLE001  a job's fault is an answer, not the worker's end
+            return FAILED, problem, peak_mb()
+
+    def serve(self) -> None:
+        """Do jobs until the server hangs up."""
+        self.connection.send((READY, None, peak_mb()))
+        while True:
+            try:
+                function, arguments = self.connection.recv()
+            except (EOFError, ConnectionError):
+                return
+            except MemoryError:
+                self.connection.send((FAILED, MemoryError(NO_MEMORY), peak_mb()))
+                continue
+            except (ImportError, AttributeError) as problem:
+                self.connection.send((FAILED, problem, peak_mb()))
+                continue
+            if function is None:  # a cancellation that came after its job's answer
+                continue
+            self._answer(self.do(function, arguments))
+            del function, arguments
+
+    def _answer(self, answer: tuple[Any, ...]) -> None:
+        try:
+            self.connection.send(answer)
+        except ConnectionError:
+            raise
+        except MemoryError:
+            self.connection.send((FAILED, MemoryError(NO_MEMORY), peak_mb()))
+        except Exception:  # noqa: BLE001  an answer that cannot be pickled; what it says can
+            text = f"{type(answer[1]).__name__}: {answer[1]}"
+            self.connection.send((FAILED, RuntimeError(text[:500]), peak_mb()))
+
+
+def leave_with(parent: int) -> None:
+    """End when the server is gone, even in the middle of a job: it may have had no time to say so."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(0)
+
+
+def main(arguments: list[str]) -> None:
+    """Serve the connection that the pool passed on: FD MEMORY_MB MODULE..., the modules to import beforehand."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its workers itself
+    threading.Thread(target=leave_with, args=(os.getppid(),), daemon=True).start()
+    limit(int(arguments[1]))
+    with contextlib.suppress(MemoryError):  # then every job says so
+        for name in arguments[2:]:
+            import_module(name)
+    with contextlib.suppress(ConnectionError):
+        Desk(Connection(int(arguments[0]))).serve()
