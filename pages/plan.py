@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.frame import address, controls, exports, session, words
+from pages.frame import address, controls, exports, rivals, session, words
 from tkm_core import figures
 from tkm_core.plan import Plan
 
@@ -42,7 +42,9 @@ def _consequences(place: session.City, plan: Plan) -> None:
         _tradeoff(plan, i, look)
         st.markdown("**Who lives how near** :gray[share of " + place.people + " within a distance]")
         st.plotly_chart(
-            figures.distances(evaluation, baseline, plan.residents.weights, look, standard=standard, height=222),
+            figures.distances(
+                evaluation, baseline, plan.residents.weights, look, standard=standard, height=222
+            ),
             theme=None,
             config=figures.CONFIG,
             key="distances",
@@ -137,7 +139,7 @@ def _tradeoff(plan: Plan, i: int, look: figures.Look) -> None:
             utility=address.get("x"),
             fairness=address.get("y"),
             budget=address.get("budget"),
-            others=st.session_state.get("others", {}).get((plan.residents.fingerprint, plan.k)),
+            others=rivals.on_tradeoff(plan, address.get("x"), address.get("y")),
             height=236,
         ),
         theme=None,
