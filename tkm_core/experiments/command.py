@@ -41,12 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     own = [read_dataset(file, _listed(arguments.columns), seed=arguments.seed) for file in arguments.data]
     for note in (note for each in own for note in each.notes):
         _say(note)
-    command = shlex.join(["python", "-m", "tkm_core", "experiment", *_without_output(given)])
     for number, name in enumerate(names):
         experiment = EXPERIMENTS[name]
         data = own or experiment.data(arguments.seed)
         with _bar(f"{name}: " if len(names) > 1 else "", number, len(names)) as progress:
             result = experiment.run(data, seed=arguments.seed, progress=progress, **settings[name])
+        words = [name if word == EVERYTHING else word for word in _without_output(given)]
+        command = shlex.join(["python", "-m", "tkm_core", "experiment", *words])
         for path in _write(folder, experiment, result, data, command):
             _say(f"Wrote {path}.")
         for note in result.notes:
@@ -139,7 +140,7 @@ def _text(file: Path, text: str) -> None:
 def _bar(prefix: str, number: int, total: int) -> Iterator[Progress]:
     """Show a bar on the terminal's error stream, and none where that is a file or a pipe."""
     shape = "{percentage:3.0f} %|{bar:30}| {desc} [{elapsed}]"
-    with tqdm(total=1.0, disable=None, leave=False, file=sys.stderr, bar_format=shape) as bar:
+    with tqdm(total=1.0, disable=None, leave=False, file=sys.stderr, bar_format=shape, miniters=0) as bar:
 
         def show(fraction: float, text: str) -> None:
             bar.set_description_str(f"{prefix}{text}", refresh=bar.n == 0)

@@ -278,8 +278,8 @@ def _sse_findings(table: pd.DataFrame, rows: Sequence[Contender]) -> list[str]:
     """TKM against each rival, k-means++ against the rivals, and whether SSE rises with t; means over the repeats."""
     mean = table.pivot_table(index=["data", "k"], columns="method", values="sse")
     return [
-        *_against(mean, rows, "SSE", "(data set, k)"),
-        *_along_t(mean, rows, "SSE", "rises", "(data set, k)"),
+        *_against(mean, rows, "SSE", "cases (data set and k)"),
+        *_along_t(mean, rows, "SSE", "rises", "cases (data set and k)"),
     ]
 
 
@@ -340,9 +340,8 @@ def _along_t(mean: pd.DataFrame, rows: Sequence[Contender], words: str, verb: st
 def _fewer(table: pd.DataFrame) -> list[str]:
     """Which methods opened fewer facilities than they may."""
     runs = table.drop_duplicates(["data", "k", "repeat", "method"])
-    short = runs[runs["opened"] < runs["k"]].groupby("method").size()
-    total = runs.groupby("method").size()
+    short = (runs["opened"] < runs["k"]).groupby(runs["method"]).agg(["sum", "size"])
     return [
-        f"{name} opened fewer than k facilities in {count} of {total[name]} runs."
-        for name, count in short.to_dict().items()
+        f"{name} opened fewer than k facilities in {row['sum']} of {row['size']} runs."
+        for name, row in short[short["sum"] > 0].iterrows()
     ]

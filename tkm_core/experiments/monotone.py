@@ -53,7 +53,9 @@ def monotone(
         def work(_: Progress) -> pd.DataFrame:
             number = seed_of(seed, repeat)
             X, weights = source.draw(size, number)
-            return alternate(X, weights, k, dial, number).assign(data=source.name, t=dial, repeat=repeat)
+            steps = alternate(X, weights, k, dial, number)
+            run = pd.DataFrame({"data": source.name, "t": dial, "repeat": repeat}, index=steps.index)
+            return pd.concat([run, steps], axis=1)
 
         return f"{source.name}, t = {dial:g}, repeat {repeat + 1}", work
 
@@ -97,13 +99,13 @@ def _rises(table: pd.DataFrame) -> pd.DataFrame:
     run = ["data", "t", "repeat"]
     parts = {}
     for cost in ("tilted_sse", "city_cost"):
-        by_run = table.groupby(run)[cost]
+        by_run = table.groupby(run, sort=False)[cost]
         rise = by_run.diff() / by_run.shift()
         for step in ("assign", "refine"):
             parts[f"{cost}, {step}"] = (
-                rise.where(table["step"] == step, 0.0).groupby([table[key] for key in run]).max()
+                rise.where(table["step"] == step, 0.0).groupby([table[key] for key in run], sort=False).max()
             )
-    parts["iterations"] = table.groupby(run)["iteration"].max() + 1
+    parts["iterations"] = table.groupby(run, sort=False)["iteration"].max() + 1
     return pd.DataFrame(parts).fillna(0.0).reset_index()
 
 

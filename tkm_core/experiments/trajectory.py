@@ -182,7 +182,7 @@ def _findings(table: pd.DataFrame) -> tuple[str, ...]:
         notes.append(
             f"{name}, k = {k}: from t = {start['t']:g} to {end['t']:g} the largest distance goes from "
             f"{start['largest_distance']:.3g} to {end['largest_distance']:.3g}, the mean distance from "
-            f"{start['mean_distance']:.3g} to {end['mean_distance']:.3g}; the best plan jumps {jumps} times; "
+            f"{start['mean_distance']:.3g} to {end['mean_distance']:.3g}; {jumps} jump(s) to another arrangement; "
             f"the tilted SSE falls in {falls} of {len(steps) - 1} steps of t."
         )
     return tuple(notes)

@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from tkm_core.experiments import Dataset, timing
+from tkm_core.experiments.timing import DONE, TOO_FEW, TOO_LONG, TOO_MUCH, running_time
+
+
+@pytest.fixture(scope="module")
+def city():
+    return Dataset("cloud", np.random.default_rng(0).normal(size=(60_000, 2)))
+
+
+def test_each_method_is_timed_and_tkm_twice(city):
+    result = running_time([city], sizes=(100, 300), methods=("tkm", "jkl", "mv"))
+    assert result.table["method"].unique().tolist() == ["TKM", "TKM by SGD", "JKL", "MV"]
+    assert (result.table["status"] == DONE).all()
+    assert (result.table["seconds"] > 0).all()
+    assert result.table["n"].tolist() == [100] * 4 + [300] * 4
+    seconds = result.table.query("n == 300").set_index("method")["seconds"]
+    assert any(f"JKL takes {seconds['JKL']:,.3g} s at n = 300, {seconds['JKL'] / seconds['TKM']:,.1f} times" in n
+               for n in result.notes)  # fmt: skip
+
+
+def test_what_cannot_run_is_said_and_not_started(city):
+    result = running_time([city], sizes=(50_000, 100_000), methods=("fr", "mv"), max_seconds=30)
+    status = result.table.set_index(["method", "n"])["status"]
+    assert status["FR", 50_000] in (TOO_LONG, TOO_MUCH)
+    assert status["MV", 100_000] == TOO_FEW
+    assert result.table["seconds"].isna().all()
+    assert "cloud: FR finished at no size." in result.notes
+    table = result.figure.data[-1]
+    assert list(table.cells["values"][0]) == ["50,000", "100,000"]
+    assert table.cells["values"][1][1] == TOO_FEW
+
+
+def test_a_run_beyond_its_time_is_ended(city, monkeypatch):
+    monkeypatch.setattr(timing, "_foreseen", lambda *_: DONE)
+    result = running_time([city], sizes=(2_000,), methods=("mv",), max_seconds=1e-6)
+    assert result.table["status"].tolist() == [TOO_LONG]
+
+
+def test_times_grow_at_least_with_n(city):
+    # what took half of the limit is not tried at three times the size
+    assert timing._foreseen(timing._contenders(("jkl",), 0.1)[0], city.X[:300], 4, 10.0, 15.0) == TOO_LONG
+    assert timing._foreseen(timing._contenders(("jkl",), 0.1)[0], city.X[:300], 4, 10.0, 5.0) == DONE
+
+
+def test_the_batch_is_a_fiftieth(city):
+    exact, sgd = timing._contenders(("tkm",), 0.1)
+    assert timing._options(sgd, city.X)["batch_size"] == 1200
+    assert "batch_size" not in timing._options(exact, city.X)
