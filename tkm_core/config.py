@@ -1,6 +1,7 @@
 """What whoever runs the server may set, by environment variables; read once and checked with a sentence."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -19,8 +20,8 @@ def _workers() -> int:
     return 0 if os.name == "nt" else max(1, min(4, (os.cpu_count() or 2) - 1))
 
 
-def _setting(default: Any, about: str, low: int = 0, high: int = 0) -> Any:
-    meaning = {"about": about, "low": low, "high": high}
+def _setting(default: Any, about: str, low: int = 0, high: int = 0, pattern: str = "") -> Any:
+    meaning = {"about": about, "low": low, "high": high, "pattern": pattern}
     if callable(default):
         return field(default_factory=default, metadata=meaning)
     return field(default=default, metadata=meaning)
@@ -51,6 +52,15 @@ class Config:
     )
     most_waiting: int = _setting(40, "jobs that may wait in line; more are turned away", 1, 10_000)
     job_minutes: int = _setting(30, "longest time one job may take", 1, 1_440)
+    port: int = _setting(8501, "port the server listens on", 1, 65_535)
+    address: str = _setting(
+        "0.0.0.0",  # noqa: S104  within a container; a proxy decides who reaches it
+        "address the server listens on, as numbers",
+        pattern=r"[0-9a-fA-F.:]{2,45}",
+    )
+    base_path: str = _setting(
+        "", "path under which a proxy serves the app, as in tools/reach", pattern=r"[A-Za-z0-9_/-]{0,200}"
+    )
     offline_maps: bool = _setting(default=False, about="no street map: nothing is loaded from outside")
     login: bool = _setting(default=False, about="people sign in (OIDC) before they see anything")
 
@@ -68,6 +78,7 @@ class Config:
         ConfigError
             If a value cannot be, or a variable is not one of ours: a misspelt limit would be no limit.
         """
+        usual = cls()
         known = {PREFIX + setting.name.upper(): setting for setting in fields(cls)}
         given = {name: text for name, text in environment.items() if name.startswith(PREFIX)}
         for name in sorted(given):
@@ -77,7 +88,7 @@ class Config:
         found: dict[str, Any] = {}
         for name, text in given.items():
             setting = known[name]
-            read = _yes_or_no if setting.type is bool else _whole
+            read = {bool: _yes_or_no, int: _whole, str: _plain}[type(getattr(usual, setting.name))]
             found[setting.name] = read(name, text.strip(), setting.metadata)
         return cls(**found)
 
@@ -96,6 +107,13 @@ def _yes_or_no(name: str, text: str, _meaning: Mapping[str, Any]) -> bool:
         msg = f"{name} must be yes or no, not {text[:40]!r}."
         raise ConfigError(msg)
     return text.lower() in YES
+
+
+def _plain(name: str, text: str, meaning: Mapping[str, Any]) -> str:
+    if not re.fullmatch(meaning["pattern"], text):
+        msg = f"{name} must be the {meaning['about']}, not {text[:40]!r}."
+        raise ConfigError(msg)
+    return text
 
 
 @cache

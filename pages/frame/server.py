@@ -1,0 +1,131 @@
+"""The server of the app: ``python -m pages.frame.server``. Settings checked, everything imported and warm, then open.
+
+``streamlit run app.py`` serves the same pages; this adds what a team needs around them: settings that are checked at
+the start, workers that are ready before the first visitor, security headers, a health check that means healthy, one
+line of log a job, and links that survive signing in.
+"""
+
+import logging
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from pages.frame.headers import AskedForLink, SecurityHeaders
+from tkm_core.config import Config, ConfigError, config
+
+ROOT = Path(__file__).resolve().parents[2]
+AUTH_KEYS = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
+SHORTEST_SECRET = 32
+
+log = logging.getLogger("evenreach")
+
+
+def check_login(settings: Config) -> None:
+    """Say what is missing for signing in, if it is wanted.
+
+    Raises
+    ------
+    ConfigError
+        With the name of what is missing, never with a secret.
+    """
+    if not settings.login:
+        return
+    try:
+        auth = dict(st.secrets["auth"])
+    except (FileNotFoundError, KeyError) as problem:
+        msg = "EVENREACH_LOGIN is on, but there is no [auth] section in .streamlit/secrets.toml."
+        raise ConfigError(msg) from problem
+    missing = [key for key in AUTH_KEYS if not auth.get(key)]
+    if missing:
+        msg = f"EVENREACH_LOGIN is on, but [auth] in .streamlit/secrets.toml lacks {', '.join(missing)}."
+        raise ConfigError(msg)
+    if len(str(auth["cookie_secret"])) < SHORTEST_SECRET:
+        msg = (
+            f"cookie_secret in .streamlit/secrets.toml is too short: use {SHORTEST_SECRET} random characters."
+        )
+        raise ConfigError(msg)
+    if not str(auth["redirect_uri"]).endswith("/oauth2callback"):
+        msg = (
+            "redirect_uri in .streamlit/secrets.toml must be this app's address followed by /oauth2callback."
+        )
+        raise ConfigError(msg)
+
+
+async def health(_request: Request) -> JSONResponse:
+    """200 if pages can be drawn and work can be done, else 503; with how busy it is."""
+    from tkm_core.jobs.tasks import pool
+
+    now = pool().health()
+    body = {
+        "status": "ok" if now.well else "no worker",
+        "workers": now.workers,
+        "alive": now.alive,
+        "running": now.running,
+        "waiting": now.waiting,
+    }
+    return JSONResponse(body, status_code=200 if now.well else 503, headers={"Cache-Control": "no-store"})
+
+
+@asynccontextmanager
+async def lifespan(_app: Any) -> AsyncIterator[None]:
+    """Workers live as long as the server."""
+    from tkm_core.jobs.tasks import pool
+
+    pool()
+    yield
+    pool().close()
+
+
+def build(settings: Config) -> st.App:
+    """The app with what surrounds it."""
+    middleware = [Middleware(SecurityHeaders, offline=settings.offline_maps)]
+    if settings.login:
+        middleware.append(Middleware(AskedForLink))
+    return st.App(
+        ROOT / "app.py", lifespan=lifespan, routes=[Route("/healthz", health)], middleware=middleware
+    )
+
+
+def warm() -> None:
+    """Import every page and make the first plan, so that the first visitor does not wait for it."""
+    import_module("app")
+    from pages.frame import address, session
+
+    place = session.sample_city(address.FIELDS["dataset"].default)
+    session.quiet_plan(place, address.FIELDS["k"].default, lambda _fraction, _text: None)
+
+
+def main() -> None:
+    """Check the settings, get warm, and serve until a signal ends it."""
+    logging.basicConfig(format="%(message)s", level=logging.WARNING, stream=sys.stderr)
+    log.setLevel(logging.INFO)
+    try:
+        settings = config()
+        check_login(settings)
+    except ConfigError as problem:
+        sys.exit(f"EvenReach cannot start. {problem}")
+    sys.argv = [str(ROOT / "app.py")]  # whose neighbours .streamlit/ and static/ are
+    warm()
+    build(settings).run(
+        config={
+            "server.headless": True,
+            "server.port": settings.port,
+            "server.address": settings.address,
+            "server.baseUrlPath": settings.base_path,
+            "server.fileWatcherType": "none",
+            "server.maxUploadSize": settings.upload_mb,
+        }
+    )
+
+
+if __name__ == "__main__":
+    main()
