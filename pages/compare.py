@@ -47,7 +47,7 @@ def render() -> None:
     _verdict(place, compared, missing, look)
     plan = rivals.plan_of(place, k)
     _table(compared, look)
-    st.markdown(f":small[:gray[{other_arrangement(compared, plan.evaluation(plan.index(t)))}]]")
+    st.markdown(f":small[:gray[{other_arrangement(compared, plan.evaluation(plan.index(t)), look.unit)}]]")
     _charts(compared, look)
     _maps(place, plan, compared, look)
     _about(compared, look)
@@ -143,9 +143,11 @@ def _table(compared: Sequence[Compared], look: figures.Look) -> None:
         else f"{len(one.solution.centers)}, anywhere"
         for one in compared
     ]
-    columns["Ran on"] = [
-        "all" if one.solution.sampled is None else f"sample of {one.solution.sampled:,}" for one in compared
-    ]
+    if any(one.solution.sampled for one in compared):
+        columns["Ran on"] = [
+            "all" if one.solution.sampled is None else f"{one.solution.sampled:,} drawn" for one in compared
+        ]
+    st.html("<style>.st-key-methods_table td, .st-key-methods_table td * { white-space: nowrap; }</style>")
     with st.container(key="methods_table"):
         st.table(pd.DataFrame(columns), border="horizontal", hide_index=True)
     ratio = (
@@ -165,20 +167,24 @@ def _charts(compared: Sequence[Compared], look: figures.Look) -> None:
     variance = st.session_state["variance"]
     sse, times = MEASURES["sse"], [max(one.solution.seconds, 1e-3) for one in compared]
     costs = [sse.value(one.evaluation, look.unit) for one in compared]
+    unit = sse.label(look.unit).removeprefix("SSE, ")
     left, right = st.columns(2, gap="medium")
     with left, st.container(gap="xsmall"):
-        _by_cluster("Variance per cluster", compared, variance, look)
-        st.markdown(f"**SSE** :gray[utility: {sse.label(look.unit).replace('SSE', 'mean squared distance')}]")
+        _by_cluster(f"**Variance per cluster** :gray[of the {VARIANCES[variance]}]", compared, variance, look)
+    with right, st.container(gap="xsmall"):
+        _by_cluster("**Maximum distance per cluster**", compared, "max_distance", look)
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(gap="xsmall"):
+        st.markdown(f"**SSE** :gray[mean squared distance, {unit}]")
         _per_method("sse", compared, costs, sse.label(look.unit), look, log=False)
     with right, st.container(gap="xsmall"):
-        _by_cluster("Maximum distance per cluster", compared, "max_distance", look)
-        st.markdown("**Time** :gray[seconds, on a logarithmic scale]")
+        st.markdown("**Time** :gray[seconds, logarithmic]")
         _per_method("time", compared, times, "time, s", look, log=True)
 
 
 def _by_cluster(title: str, compared: Sequence[Compared], measure: str, look: figures.Look) -> None:
-    label = comparison.cluster_label(measure, look.unit)
-    st.markdown(f"**{title}** :gray[in descending order: {label}]")
+    unit = comparison.cluster_label(measure, look.unit).rpartition(", ")[2]
+    st.markdown(f"{title} :gray[in descending order, {unit}]")
     st.plotly_chart(
         comparison.by_cluster(compared, measure, look),
         theme=None,

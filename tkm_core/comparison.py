@@ -267,7 +267,7 @@ def sampling(compared: Sequence[Compared], n: int, people: str) -> str:
     )
 
 
-def other_arrangement(compared: Sequence[Compared], on_the_dial: Evaluation) -> str:
+def other_arrangement(compared: Sequence[Compared], on_the_dial: Evaluation, unit: str) -> str:
     """A sentence where TKM, run by itself, ends elsewhere than the plan's path over t; empty where it does not."""
     own = next((one for one in compared if one.name == "tkm"), None)
     if own is None:
@@ -276,9 +276,10 @@ def other_arrangement(compared: Sequence[Compared], on_the_dial: Evaluation) -> 
     if abs(change) < 5e-4:
         return ""
     way = "lower" if change < 0 else "higher"
+    mine, there = (found.largest_distance / METRES[unit] for found in (own.evaluation, on_the_dial))
     return (
-        f"Run by itself, TKM ends in another arrangement than the Plan page shows at this t (tilted SSE "
-        f"{abs(change):.1%} {way}), so its figures differ a little from that page's."
+        f"Run by itself, TKM ends in another arrangement than the Plan page shows at this t: its tilted SSE is "
+        f"{100 * abs(change):.1f} % {way}, its longest trip {mine:,.1f} instead of {there:,.1f} {unit}."
     )
 
 

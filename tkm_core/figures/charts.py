@@ -9,6 +9,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 
 from tkm_core.evaluation import Evaluation
+from tkm_core.figures.labels import corner, nearby, shared
 from tkm_core.figures.maps import Look
 from tkm_core.plan import Plan
 from tkm_core.story import METRES, POWERS
@@ -118,10 +119,12 @@ def tradeoff(
     y = up.value(getattr(plan.curve, fairness), look.unit)
     base_x = float(across.value(plan.curve.baseline[utility], look.unit))
     base_y = float(up.value(plan.curve.baseline[fairness], look.unit))
-    rivals = {
+    measured = {
         name: (float(across.value(one, look.unit)), float(up.value(two, look.unit)))
         for name, (one, two) in (others or {}).items()
     }
+    box = (min(*x, base_x), max(*x, base_x)), (min(*y, base_y), max(*y, base_y))
+    rivals = nearby(measured, *box)
     frame = layout(look, height=height, x=across.label(look.unit), y=up.label(look.unit))
     frame["xaxis"]["range"] = _padded([*x, base_x, *(one for one, _ in rivals.values())], 0.07, 0.09)
     frame["yaxis"]["range"] = _padded([*y, base_y, *(two for _, two in rivals.values())], 0.12, 0.2)
@@ -131,14 +134,18 @@ def tradeoff(
         rival_x, rival_y = zip(*rivals.values(), strict=True)
         traces.append(_mark(rival_x, rival_y, colors.page, colors.muted, list(rivals), 8, symbol="diamond"))
     traces.append(_mark([x[i]], [y[i]], colors.ink, colors.page, f"this plan, t = {plan.t[i]:g}", 12))
+    spans = [high - low for low, high in (frame["xaxis"]["range"], frame["yaxis"]["range"])]
+    named = shared({"k-means++": (base_x, base_y), **rivals}, spans[0] * 0.3, spans[1] * 0.14)
     notes = [
-        _note(base_x, base_y, "k-means++", frame, colors.ink, above=True),
+        *(_note(one, two, name, frame, colors.ink, above=True) for one, two, name in named),
         _note(float(x[i]), float(y[i]), f"<b>this plan</b>, t = {plan.t[i]:g}", frame, colors.ink, above=False),
     ]
     if i < len(plan.t) - 8:
         end = colors.path[-1]
         notes.append(_note(float(x[-1]), float(y[-1]), f"t = {plan.t[-1]:g}", frame, end, above=True))
-    notes += [_note(one, two, name, frame, colors.muted, above=True) for name, (one, two) in rivals.items()]
+    beyond = [f"{name} {one:.3g}, {two:.3g}" for name, (one, two) in measured.items() if name not in rivals]
+    if beyond:
+        notes.append(corner(f"off the chart: {'; '.join(beyond)}", colors.muted))
     shapes = []
     if budget is not None and utility == "mean_distance":
         limit = base_x * (1 + budget / 100)

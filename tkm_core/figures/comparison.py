@@ -35,7 +35,7 @@ def cluster_label(measure: str, unit: str) -> str:
     return f"{words}, {unit}{POWERS[power]}"
 
 
-def by_cluster(compared: Sequence[Compared], measure: str, look: Look, *, height: int = 250) -> go.Figure:
+def by_cluster(compared: Sequence[Compared], measure: str, look: Look, *, height: int = 256) -> go.Figure:
     """Every method's clusters as bars in descending order; a line at the tallest bar of TKM.
 
     Parameters
@@ -72,7 +72,7 @@ def by_cluster(compared: Sequence[Compared], measure: str, look: Look, *, height
     _name_groups(frame, compared, [group * step + (most - 1) / 2 for group in range(len(compared))], step)
     tallest = max(float(np.max(trace["y"])) for trace in traces)
     frame["yaxis"] |= {"range": [0, tallest * 1.06], "exponentformat": "none", "separatethousands": True}
-    frame["margin"] = {"l": 52, "r": 6, "t": 6, "b": 28}
+    frame["margin"] = {"l": 52, "r": 6, "t": 6, "b": 40}
     frame["bargap"] = 0
     return go.Figure(traces, {**frame, "shapes": _level(compared, measure, look)})
 
@@ -83,7 +83,7 @@ def per_method(
     look: Look,
     *,
     log: bool = False,
-    height: int = 210,
+    height: int = 216,
 ) -> go.Figure:
     """One bar a method with its number on top.
 
@@ -114,6 +114,8 @@ def per_method(
             "marker": _paint(one, look),
             "text": [text],
             "textposition": "outside",
+            "textangle": 0,
+            "constraintext": "none",
             "textfont": {"size": 12, "color": look.palette.ink},
             "cliponaxis": False,
             "hovertemplate": f"{one.title}: {text}<extra></extra>",
@@ -137,7 +139,7 @@ def per_method(
             "separatethousands": True,
             "exponentformat": "none",
         }
-    frame["margin"] = {"l": 52, "r": 6, "t": 6, "b": 28}
+    frame["margin"] = {"l": 52, "r": 6, "t": 6, "b": 40}
     return go.Figure(traces, frame)
 
 
@@ -157,7 +159,11 @@ def _paint(one: Compared, look: Look) -> dict[str, Any]:
 def _name_groups(
     frame: dict[str, Any], compared: Sequence[Compared], at: Sequence[float], step: float
 ) -> None:
-    names = [f"<b>{one.short}</b>" if one.name == "tkm" else one.short for one in compared]
+    # two lines, so that names stay apart on a phone
+    short = [one.short.replace("++", "<br>++") for one in compared]
+    names = [
+        f"<b>{name}</b>" if one.name == "tkm" else name for one, name in zip(compared, short, strict=True)
+    ]
     frame["xaxis"] |= {
         "tickvals": list(at),
         "ticktext": names,
