@@ -35,8 +35,8 @@ def test_numbers_are_those_of_the_method_on_the_seeded_sample(data, costs):
     X, _ = data[1].draw(80, seed)
     for method, label, options in (("mv", "MV", {}), ("tkm", "TKM t = 0.5", {"t": 0.5})):
         found = run_method(method, X, 4, random_state=seed, **options)
-        rows = costs.table.query("repeat == 1 and k == 4 and method == @label")
-        row = rows[rows["data"] == data[1].name]
+        rows = costs.table[(costs.table["method"] == label) & (costs.table["data"] == data[1].name)]
+        row = rows[(rows["repeat"] == 1) & (rows["k"] == 4)]
         assert row["sse"].item() == pytest.approx(slow_sse(X, found.centers), rel=1e-9)
 
 

@@ -62,7 +62,7 @@ def test_tables_that_cannot_be_used(tmp_path):
         read_dataset(write(tmp_path, "a,b\nx,y\nz,w\n"))
     with pytest.raises(ResidentsError, match="has 1 rows with a number in every"):
         read_dataset(write(tmp_path, "a,b\n1,2\n2,\n,3\n3,\n,5\n"), ["a", "b"])
-    with pytest.raises(ResidentsError, match="no file 'nowhere.csv'"):
+    with pytest.raises(ResidentsError, match=r"no file 'nowhere\.csv'"):
         read_dataset("nowhere.csv")
     with pytest.raises(ResidentsError, match="no text table"):
         read_dataset(write(tmp_path, '{"type": "FeatureCollection", "features": []}', "x.geojson"))

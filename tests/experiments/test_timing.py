@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tkm_core.experiments import Dataset, timing
-from tkm_core.experiments.timing import DONE, TOO_FEW, TOO_LONG, TOO_MUCH, running_time
+from tkm_core.experiments.timing import DONE, TOO_FEW, TOO_LONG, TOO_MUCH, foreseen, running_time
 
 
 @pytest.fixture(scope="module")
@@ -34,15 +34,17 @@ def test_what_cannot_run_is_said_and_not_started(city):
 
 
 def test_a_run_beyond_its_time_is_ended(city, monkeypatch):
-    monkeypatch.setattr(timing, "_foreseen", lambda *_: DONE)
+    monkeypatch.setattr(timing, "foreseen", lambda *_: DONE)
     result = running_time([city], sizes=(2_000,), methods=("mv",), max_seconds=1e-6)
     assert result.table["status"].tolist() == [TOO_LONG]
 
 
-def test_times_grow_at_least_with_n(city):
+def test_the_size_before_sets_the_estimate_right():
     # what took half of the limit is not tried at three times the size
-    assert timing._foreseen(timing._contenders(("jkl",), 0.1)[0], city.X[:300], 4, 10.0, 15.0) == TOO_LONG
-    assert timing._foreseen(timing._contenders(("jkl",), 0.1)[0], city.X[:300], 4, 10.0, 5.0) == DONE
+    assert foreseen("jkl", (3_000, 2), 4, 10.0, (1_000, 5.0)) == TOO_LONG
+    assert foreseen("jkl", (3_000, 2), 4, 10.0, (1_000, 0.05)) == DONE
+    # nor at any size what was not finished before
+    assert foreseen("jkl", (3_000, 2), 4, 10.0, (1_000, np.inf)) == TOO_LONG
 
 
 def test_the_batch_is_a_fiftieth(city):

@@ -1,7 +1,7 @@
 """Running time against the number of residents, and where each method stops being usable."""
 
 from collections.abc import Sequence
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,8 @@ def running_time(
     Returns
     -------
     Result
-        One row a run: data set, n, method, repeat, seconds (none if it was not finished) and status.
+        One row a run: data set, n, method, repeat, seconds (none if it was not finished), CPU seconds of
+        all threads (which other work on the machine does not lengthen) and status.
     """
     rows = _contenders(methods, t)
     last: dict[tuple[str, str], tuple[int, float]] = {}  # n and seconds of the size before
@@ -72,7 +73,7 @@ def running_time(
     def job(source: Dataset, n: int, each: Contender, repeat: int) -> Job:
         def work(report: Progress) -> pd.DataFrame:
             number = seed_of(seed, repeat)
-            status, seconds = TOO_FEW, np.nan
+            status, seconds, cpu = TOO_FEW, np.nan, np.nan
             if n <= len(source.X):
                 rng = np.random.default_rng(number)
                 X = (
@@ -80,14 +81,15 @@ def running_time(
                     if n == len(source.X)
                     else source.X[np.sort(rng.choice(len(source.X), n, replace=False))]
                 )
-                before, spent = last.get((source.name, each.label), (n, 0.0))
-                status = _foreseen(each, X, k, max_seconds, spent * n / before)
+                status = foreseen(each.method, X.shape, k, max_seconds, last.get((source.name, each.label)))
+                began = process_time()
                 if status == DONE:
                     status, seconds = _timed(each, X, k, number, max_seconds, report)
+                    cpu = process_time() - began if status == DONE else np.nan
                 last[source.name, each.label] = (n, seconds if status == DONE else np.inf)
             return pd.DataFrame(
                 [{"data": source.name, "n": n, "method": each.label, "repeat": repeat, "k": k,
-                  "d": source.X.shape[1], "seconds": seconds, "status": status}]
+                  "d": source.X.shape[1], "seconds": seconds, "cpu_seconds": cpu, "status": status}]
             )  # fmt: skip
 
         return f"{source.name}, n = {n:,}, {each.label}", work
@@ -124,14 +126,26 @@ def _options(each: Contender, X: Array) -> dict[str, Any]:
     return {**each.options, **batch}
 
 
-def _foreseen(each: Contender, X: Array, k: int, max_seconds: float, at_least: float) -> str:
-    """Whether to start: by the method's own estimate, and by the size before, growing at least as n does."""
-    if at_least > max_seconds:
-        return TOO_LONG
-    expected = estimate(each.method, len(X), X.shape[1], k, max_seconds=max_seconds)
+def foreseen(
+    method: str, shape: tuple[int, ...], k: int, max_seconds: float, before: tuple[int, float] | None
+) -> str:
+    """Whether to start: by the method's own estimate, set right by what it needed at the size before.
+
+    Examples
+    --------
+    >>> foreseen("fr", (90_000, 2), 4, 60.0, None) in (TOO_LONG, TOO_MUCH)
+    True
+    >>> foreseen("jkl", (2_000, 2), 4, 60.0, (1_000, 59.0)), foreseen("jkl", (2_000, 2), 4, 60.0, (1_000, 0.1))
+    ('too long', 'done')
+    """
+    n, d = shape
+    expected = estimate(method, n, d, k)
     if expected.bytes > MAX_BYTES:
         return TOO_MUCH
-    return TOO_LONG if not expected.feasible else DONE
+    seconds = expected.seconds
+    if before is not None:
+        seconds *= before[1] / estimate(method, before[0], d, k).seconds
+    return TOO_LONG if seconds > max_seconds else DONE
 
 
 def _timed(
@@ -146,7 +160,7 @@ def _timed(
 
     try:
         found = run_method(
-            each.method, X, k, random_state=seed, progress=watch, max_seconds=max_seconds, **_options(each, X)
+            each.method, X, k, random_state=seed, progress=watch, max_seconds=np.inf, **_options(each, X)
         )
     except _TimeUpError:
         return TOO_LONG, np.nan
