@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from tkm_core.evaluation import Evaluation, evaluate
-from tkm_core.experiments.drawing import panels, place, ramp, spread_line
+from tkm_core.experiments.drawing import linear_or_log, panels, place, ramp, spread_line
 from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, gather, seed_of
 from tkm_core.figures.palette import palette
 from tkm_core.methods import METHODS, Progress, Solution, describe, run_method
@@ -89,6 +89,13 @@ def sse_by_k(
     -------
     Result
         One row a run: data set, k, repeat, method, facilities opened, SSE and other measures, seconds.
+
+    Examples
+    --------
+    >>> from tkm_core.experiments import blobs
+    >>> found = sse_by_k([blobs(2, seed=0)], k=(2, 3), methods=("kmeans++", "jkl"), repeats=1)
+    >>> found.table.groupby("method")["k"].count().to_dict()
+    {'JKL': 2, 'k-means++': 2}
     """
     rows = contenders(methods, t, solver)
     jobs = [
@@ -129,6 +136,13 @@ def by_cluster(
     -------
     Result
         One row a cluster and run; what holds for the whole run is repeated in each of its rows.
+
+    Examples
+    --------
+    >>> from tkm_core.experiments import blobs
+    >>> found = by_cluster([blobs(2, seed=0)], measure="variance", k=3, methods=("kmeans++",), repeats=1)
+    >>> found.table["cluster"].tolist(), found.table["variance"].is_monotonic_decreasing
+    ([1, 2, 3], True)
     """
     rows = contenders(methods, t, solver)
     jobs = [
@@ -271,6 +285,8 @@ def _draw_clusters(table: pd.DataFrame, labels: Sequence[str], measure: str, the
                 **place(number, len(names)),
             )
     figure.update_layout(barmode="group", bargap=0.18, bargroupgap=0.08)
+    figure.update_yaxes(rangemode="tozero")
+    linear_or_log(figure)
     return figure
 
 

@@ -97,6 +97,13 @@ def convergence(
     Result
         One row an iteration: data set, value, repeat, iteration, tilted SSE, city-wide cost, and in ``exact``
         the tilted SSE of the exact solver on the same sample.
+
+    Examples
+    --------
+    >>> from tkm_core.experiments import blobs
+    >>> found = by_t([blobs(2, seed=0)], t=(0.1,), k=2, repeats=1, iterations=3)
+    >>> found.table["iteration"].tolist()
+    [0, 1, 2, 3]
     """
 
     def job(source: Dataset, repeat: int, value: float) -> Job:

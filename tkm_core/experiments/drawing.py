@@ -57,6 +57,31 @@ def panels(
     return figure
 
 
+def linear_or_log(figure: go.Figure) -> None:
+    """Two buttons that switch every panel's upward axis: a single large bar hides the others on a plain one."""
+    axes = [name for name in figure.layout.to_plotly_json() if name.startswith("yaxis")]
+    buttons = [
+        {"label": kind, "method": "relayout", "args": [{f"{axis}.type": kind for axis in axes}]}
+        for kind in ("linear", "log")
+    ]
+    figure.update_layout(
+        updatemenus=[
+            {
+                "type": "buttons",
+                "direction": "right",
+                "buttons": buttons,
+                "x": 1,
+                "xanchor": "right",
+                "y": 0,
+                "yanchor": "top",
+                "pad": {"t": 26, "r": 0},
+                "showactive": True,
+                "font": {"size": 12},
+            }
+        ]
+    )
+
+
 def place(number: int, total: int, columns: int = 2) -> dict[str, int]:
     """Row and column of a panel as plotly counts them.
 

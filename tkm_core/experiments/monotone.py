@@ -47,6 +47,12 @@ def monotone(
     -------
     Result
         One row a half-step: ``step`` is "assign" or "refine", with both costs after it.
+
+    Examples
+    --------
+    >>> from tkm_core.experiments import blobs
+    >>> monotone([blobs(2, seed=0)], t=(1.0,), k=2, repeats=1).table["step"].tolist()[:3]
+    ['assign', 'refine', 'assign']
     """
 
     def job(source: Dataset, dial: float, repeat: int) -> Job:

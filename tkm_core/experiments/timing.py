@@ -21,6 +21,7 @@ from tkm_core.objective import Array
 SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 90_000, 1_000_000)
 TIMED = ("tkm", "sfr", "mv", "fr")  # the paper's table; JKL, NF and k-means++ can be asked for
 DONE, TOO_LONG, TOO_MUCH, TOO_FEW = "done", "too long", "too much memory", "too few rows"
+CELL = 25  # pixels of a row of the table
 WARM_UP = 60  # points of a first run nobody times: what is compiled then is not compiled again
 
 
@@ -66,6 +67,12 @@ def running_time(
     Result
         One row a run: data set, n, method, repeat, seconds (none if it was not finished), CPU seconds of
         all threads (which other work on the machine does not lengthen) and status.
+
+    Examples
+    --------
+    >>> from tkm_core.experiments import blobs
+    >>> running_time([blobs(2, seed=0)], sizes=(50, 100, 500), methods=("jkl",)).table["status"].tolist()
+    ['done', 'done', 'too few rows']
     """
     rows = _contenders(methods, t)
     last: dict[tuple[str, str], tuple[int, float]] = {}  # n and seconds of the size before
@@ -175,22 +182,24 @@ def _draw(table: pd.DataFrame, labels: Sequence[str], theme: str) -> go.Figure:
     """Above: seconds against n, both by powers of ten. Below: the paper's table."""
     look = palette(theme)
     names, sizes = table["data"].unique().tolist(), sorted(table["n"].unique().tolist())
-    titles = [name for name in names for _ in (0, 1)] if len(names) > 1 else [names[0], ""]
+    plot, listing = 400, 60 + CELL * (len(sizes) + 1)  # pixels of a panel and of the table under it
     figure = make_subplots(
         2 * len(names), 1,
         specs=[[{"type": "xy"}], [{"type": "table"}]] * len(names),
-        row_heights=[0.62, 0.38] * len(names), vertical_spacing=0.13 / len(names),
-        subplot_titles=[title if place % 2 == 0 else "" for place, title in enumerate(titles)],
+        row_heights=[plot, listing] * len(names), vertical_spacing=56 / ((plot + listing) * len(names)),
+        subplot_titles=[title for name in names for title in (name, "")],
     )  # fmt: skip
-    frame = layout(Look(theme=theme), height=620 * len(names), x="residents, n", y="seconds")
+    frame = layout(
+        Look(theme=theme), height=(plot + listing) * len(names) + 72, x="residents, n", y="seconds"
+    )
     across, up = frame.pop("xaxis"), frame.pop("yaxis")
     figure.update_layout({**frame, "margin": {"l": 64, "r": 16, "t": 64, "b": 8}, "showlegend": True})
     figure.update_layout(
         legend={"orientation": "h", "x": 0, "y": 0.995, "yref": "container", "yanchor": "top"},
         dragmode="zoom",
     )
-    figure.update_xaxes({**across, "type": "log", "fixedrange": False})
-    figure.update_yaxes({**up, "type": "log", "fixedrange": False})
+    figure.update_xaxes({**across, "type": "log", "dtick": 1, "fixedrange": False})
+    figure.update_yaxes({**up, "type": "log", "dtick": 1, "fixedrange": False})
     tints = colours(labels, theme)
     for number, name in enumerate(names):
         mine = table[table["data"] == name]
@@ -208,7 +217,7 @@ def _draw(table: pd.DataFrame, labels: Sequence[str], theme: str) -> go.Figure:
         figure.add_table(
             header={"values": ["n", *labels], "fill": {"color": look.ground}, "align": "right",
                     "font": {"color": look.ink, "size": 13}, "line": {"color": look.border}},
-            cells={"values": cells, "fill": {"color": look.page}, "align": "right", "height": 24,
+            cells={"values": cells, "fill": {"color": look.page}, "align": "right", "height": CELL,
                    "font": {"color": look.ink, "size": 13}, "line": {"color": look.border}},
             row=2 * number + 2, col=1,
         )  # fmt: skip
@@ -224,27 +233,24 @@ def _cell(runs: pd.DataFrame) -> str:
 
 
 def _findings(table: pd.DataFrame, labels: Sequence[str], max_seconds: float) -> list[str]:
-    """How far each method gets, and TKM's time against the others' at the largest size they share."""
+    """How far each method gets, and its time against TKM's at the largest size it finished."""
     notes = []
     for name, mine in table.groupby("data", sort=False):
-        done = mine[mine["status"] == DONE].pivot_table(
-            index="n", columns="method", values="seconds", aggfunc="median"
-        )
+        done = mine[mine["status"] == DONE].groupby(["method", "n"])[["seconds", "cpu_seconds"]].median()
         for label in labels:
-            if label not in done:
+            if label not in done.index:
                 notes.append(f"{name}: {label} finished at no size.")
                 continue
-            times = done[label].dropna()
-            ends = mine[
-                (mine["method"] == label) & (mine["status"] != DONE) & (mine["n"] > times.index.max())
-            ]
+            own = done.loc[label]
+            n, (seconds, cpu) = own.index[-1], own.iloc[-1]
+            ends = mine[(mine["method"] == label) & (mine["status"] != DONE) & (mine["n"] > n)]
             end = f"; {ends['status'].iloc[0]} from n = {ends['n'].min():,} on" if len(ends) else ""
             ratio = ""
-            if label != "TKM" and "TKM" in done:
-                at = times.index.max()
-                ratio = f", {times[at] / done.loc[at, 'TKM']:,.1f} times as long as TKM"
+            if label != "TKM" and ("TKM", n) in done.index:
+                times = done.loc[(label, n)] / done.loc[("TKM", n)]
+                ratio = f", {times['seconds']:,.1f} times TKM's (CPU {times['cpu_seconds']:,.1f} times)"
             notes.append(
-                f"{name}: {label} takes {times.iloc[-1]:,.3g} s at n = {times.index.max():,}{ratio}{end}."
+                f"{name}: {label} takes {seconds:,.3g} s (CPU {cpu:,.3g} s) at n = {n:,}{ratio}{end}."
             )
     notes.append(
         f"A run may take {max_seconds:g} s; the first run of each method, which compiles, is not timed."

@@ -50,6 +50,12 @@ def trajectory(
     Result
         One row a facility and t: where it is, and the tilted SSE, SSE, mean and largest distance at that t.
         ``arrangement`` changes where the best plan jumps to another arrangement.
+
+    Examples
+    --------
+    >>> from tkm_core.experiments import blobs
+    >>> trajectory([blobs(2, seed=0)], k=(2,), t=(0.01, 100.0)).table["facility"].tolist()
+    [1, 2, 1, 2]
     """
 
     def job(source: Dataset, facilities: int, repeat: int) -> Job:
