@@ -31,7 +31,7 @@ def render() -> None:
     """Run the methods, then say, tabulate, chart and map what they do."""
     place = controls.problem()
     names, patience = _wishes()
-    controls.units_and_standard(redraw=None)
+    controls.units_and_standard()
     session.show_notices()
     k, t, look = address.get("k"), address.get("t"), session.look(place.people)
     if not names:

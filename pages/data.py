@@ -60,7 +60,11 @@ def _understand(files: list[upload.NamedBytes]) -> Residents | None:
 def _preview(found: Residents) -> None:
     """The residents on a map, and the button that takes them into use."""
     people = st.text_input(
-        "What each row counts", "residents", max_chars=30, key="people", help="Used in sentences: “homes”, “pupils”."
+        "What each row counts",
+        "residents",
+        max_chars=30,
+        key="people",
+        help="Used in sentences: “homes”, “pupils”.",
     )
     place = session.City("preview", found.name, people.strip() or "residents", found)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -100,9 +104,9 @@ def _map(place: session.City, key: str) -> None:
 
 def _nothing_yet() -> None:
     st.markdown(
-        "A table with coordinates (**CSV, Excel**) or a map file (**GeoJSON, GeoPackage, shapefile, KML, Parquet**), also "
-        "zipped. One row a home, or one row a place with a column that counts its people. Coordinates in degrees or in "
-        "any national grid; separators, encodings and decimal commas are recognised.\n\n"
+        "A table with coordinates (**CSV, Excel**) or a map file (**GeoJSON, GeoPackage, shapefile, KML, Parquet**), "
+        "also zipped. One row a home, or one row a place with a column that counts its people. Coordinates in degrees "
+        "or in any national grid; separators, encodings and decimal commas are recognised.\n\n"
         "Your file stays in this server's memory and goes nowhere else."
     )
     st.markdown("**Or start with a sample**")

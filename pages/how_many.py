@@ -16,7 +16,7 @@ MOST = 12
 def render() -> None:
     """Solve for every number of facilities around the chosen one, and show what each buys."""
     place = controls.problem()
-    controls.units_and_standard(redraw=None)
+    controls.units_and_standard()
     session.show_notices()
     k, t, look = address.get("k"), address.get("t"), session.look(place.people)
     last = min(max(MOST, k + 3), len(place.residents))

@@ -18,7 +18,7 @@ def render() -> None:
     plan = session.plan_of(place, address.get("k"))
     controls.wishes(plan)
     playing = st.session_state.get("playing", False)
-    st.fragment(_consequences, key="plan", run_every=TICK if playing else None)(place, plan)
+    st.fragment(_consequences, run_every=TICK if playing else None)(place, plan)
 
 
 def _consequences(place: session.City, plan: Plan) -> None:
@@ -127,7 +127,7 @@ def _tradeoff(plan: Plan, i: int, look: figures.Look) -> None:
                 st.radio(
                     label,
                     list(axes),
-                    format_func=lambda key, axes=axes: axes[key].words,
+                    format_func={key: axis.words for key, axis in axes.items()}.__getitem__,
                     key=name,
                     persist_state="session",
                 )

@@ -137,7 +137,9 @@ def one_more(counts: Sequence[Count], k: int, *, unit: str, people: str) -> str:
     average = f"{abs(gain['mean_distance']):.1f} {unit}"
     farthest = f"{abs(gain['largest_distance']):.1f} {unit}"
     shorter = "shorter" if gain["mean_distance"] >= 0 else "longer"
-    closer = f"comes {farthest} closer" if gain["largest_distance"] >= 0 else f"ends up {farthest} farther away"
+    closer = (
+        f"comes {farthest} closer" if gain["largest_distance"] >= 0 else f"ends up {farthest} farther away"
+    )
     return (
         f"{_article(k + 1)} {_ordinal(k + 1)} facility makes the average trip {average} {shorter}; "
         f"the farthest {singular(people)} {closer}."

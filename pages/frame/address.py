@@ -37,7 +37,9 @@ def _token(text: str) -> str:
 
 def _count(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,6}", text) or not 1 <= int(text) <= MOST_FACILITIES:
-        msg = f"the number of facilities must be a whole number from 1 to {MOST_FACILITIES}, not “{text[:20]}”"
+        msg = (
+            f"the number of facilities must be a whole number from 1 to {MOST_FACILITIES}, not “{text[:20]}”"
+        )
         raise ValueError(msg)
     return int(text)
 

@@ -1,7 +1,5 @@
 """The sidebar: the problem (who, how many) and the wishes (budget, units, what the map shows)."""
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from pages.frame import address, session
@@ -43,7 +41,9 @@ def problem() -> session.City:
             st.markdown(f":small[:gray[{place.size}]]", width="content")
         places = min(len(place.residents), address.MOST_FACILITIES)
         if address.get("k") > places:
-            session.notice(f"{place.title} has only {places} places: the number of facilities is set to {places}.")
+            session.notice(
+                f"{place.title} has only {places} places: the number of facilities is set to {places}."
+            )
             address.put("k", places)
         st.number_input(
             "Facilities to site",
@@ -74,7 +74,6 @@ def wishes(plan: Plan) -> None:
             format="+%d %%",
             key="budget",
             persist_state="session",
-            on_change=_redraw,
         )
         with st.container(horizontal=True, gap="small"):
             st.button(
@@ -96,7 +95,7 @@ def wishes(plan: Plan) -> None:
                 "than it brings.",
                 width="stretch",
             )
-    units_and_standard(redraw=_redraw)
+    units_and_standard()
     with st.sidebar:
         st.selectbox(
             "Colour by",
@@ -104,7 +103,6 @@ def wishes(plan: Plan) -> None:
             format_func=COLOUR_WORDS.__getitem__,
             key="colour",
             persist_state="session",
-            on_change=_redraw,
         )
         st.pills(
             "Show on map",
@@ -113,7 +111,6 @@ def wishes(plan: Plan) -> None:
             selection_mode="multi",
             key="show",
             persist_state="session",
-            on_change=_redraw,
         )
         st.segmented_control(
             "Ground",
@@ -122,13 +119,12 @@ def wishes(plan: Plan) -> None:
             key="ground",
             required=True,
             persist_state="session",
-            on_change=_redraw,
             width="stretch",
             help="Streets are loaded from Carto over the internet; the plain ground needs no network.",
         )
 
 
-def units_and_standard(redraw: Callable[[], None] | None) -> None:
+def units_and_standard() -> None:
     """Kilometres or miles, and the service standard."""
     with st.sidebar:
         standard, units = st.columns([1.25, 1], vertical_alignment="bottom")
@@ -140,7 +136,6 @@ def units_and_standard(redraw: Callable[[], None] | None) -> None:
             format="%g",
             key="standard",
             persist_state="session",
-            on_change=redraw,
             help="Your service standard: everyone should have a facility within this distance.",
         )
         units.segmented_control(
@@ -161,14 +156,8 @@ def _convert() -> None:
     address.put("standard", round(address.get("standard") * METRES[before] / METRES[now], 1))
 
 
-def _redraw() -> None:
-    """Redraw the figures only."""
-    st.rerun("plan")
-
-
 def _turn(plan: Plan, where: str) -> None:
     """Turn the dial to the budget or to the knee."""
     i = plan.within_budget(address.get("budget")) if where == "budget" else plan.knee()
     st.session_state["playing"] = False
     address.put("t", float(plan.t[i]))
-    _redraw()

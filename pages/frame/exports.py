@@ -1,6 +1,7 @@
 """Take a plan along: downloads, and the link to it."""
 
 import re
+from functools import partial
 
 import streamlit as st
 
@@ -44,7 +45,7 @@ def sidebar(place: session.City, plan: Plan, i: int, story: Story, look: Look) -
             for what, words in TABLE_WORDS.items():
                 st.download_button(
                     words,
-                    data=lambda what=what: export.to_bytes(export.table(plan, i, what), chosen),
+                    data=partial(_table, plan, i, what, chosen),
                     file_name=f"{name}-{what}.{chosen}",
                     mime=export.FORMATS[chosen],
                     key=f"save_{what}",
@@ -63,7 +64,9 @@ def sidebar(place: session.City, plan: Plan, i: int, story: Story, look: Look) -
 
 def _report(place: session.City, plan: Plan, i: int, story: Story, look: Look, name: str) -> None:
     options = {"utility": address.get("x"), "fairness": address.get("y"), "budget": address.get("budget")}
-    standard, link = session.standard_metres(), address.link()
+    standard = session.standard_metres()
+    # A link to uploaded data opens that data: it does not belong in a report that is passed around.
+    link = "" if address.get("dataset") == address.UPLOAD else address.link()
     st.download_button(
         "Report (HTML, prints well)",
         data=lambda: html_report(
@@ -73,7 +76,7 @@ def _report(place: session.City, plan: Plan, i: int, story: Story, look: Look, n
             look,
             title=place.title,
             source=place.source,
-            link="" if address.get("dataset") == address.UPLOAD else link,
+            link=link,
             standard=standard,
             **options,
         ),
@@ -85,6 +88,10 @@ def _report(place: session.City, plan: Plan, i: int, story: Story, look: Look, n
         type="primary",
         width="stretch",
     )
+
+
+def _table(plan: Plan, i: int, what: str, file_format: str) -> bytes:
+    return export.to_bytes(export.table(plan, i, what), file_format)
 
 
 def _file_name(title: str) -> str:

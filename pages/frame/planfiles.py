@@ -15,7 +15,9 @@ def reopen() -> None:
     try:
         saved = read_plan_file(given.getvalue())
         place = _city_of(saved)
-        restored = session.restored(place, lambda progress: restore_plan(saved, place.residents, progress=progress))
+        restored = session.restored(
+            place, lambda progress: restore_plan(saved, place.residents, progress=progress)
+        )
     except PlanFileError as problem:
         st.error(str(problem), icon=":material/error:")
         return

@@ -101,7 +101,9 @@ def sample_city(key: str) -> City:
         raise ResidentsError(msg)
 
     def load() -> City:
-        return City(key, sample.title, sample.unit_name, load_sample(key), f"{sample.source} {sample.licence}")
+        return City(
+            key, sample.title, sample.unit_name, load_sample(key), f"{sample.source} {sample.licence}"
+        )
 
     return shelves().cities.once(key, load, lambda: None, weight=max(sample.size, 1000))
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -114,17 +115,16 @@ def questions(
     if needs in FREE:
         _free(needs, suggestions or [])
     with st.expander("Correct what was guessed", icon=":material/edit:", expanded=needs is not None):
-        columns = [] if report is None else [column.name for column in report.columns] or list(report.preview)
+        columns: list[str] = (
+            []
+            if report is None
+            else [column.name for column in report.columns] or [str(name) for name in report.preview]
+        )
         taken = {} if report is None else {role: report.column_for(role) for role in ROLES}
         for role, label in ROLES.items():
             options = [GUESS, *([NONE] if role not in ("x", "y") else []), *columns]
-            guess = f"as guessed: {taken.get(role) or 'none'}"
-            st.selectbox(
-                label,
-                options,
-                format_func=lambda option, guess=guess: guess if option == GUESS else str(option),
-                key=f"fix_{role}",
-            )
+            words = {GUESS: f"as guessed: {taken.get(role) or 'none'}"}
+            st.selectbox(label, options, format_func=partial(_in_words, words), key=f"fix_{role}")
         for name, many in (
             ("sheet", [] if report is None else report.sheets),
             ("layer", [] if report is None else report.layers),
@@ -135,6 +135,10 @@ def questions(
             if name != needs:
                 _free(name, suggestions if name == needs else [], report)
         st.checkbox("Keep points at (0, 0) and lone points far away", key="fix_keep_suspect")
+
+
+def _in_words(words: dict[str, str], option: str) -> str:
+    return words.get(option, option)
 
 
 def _free(name: str, suggestions: list[tuple[str, str]] | None, report: Report | None = None) -> None:

@@ -28,7 +28,9 @@ def install() -> None:
         subprocess.run([*sudo, "apt-get", "update", "-qq"], env=env, check=False)
         subprocess.run([*sudo, "apt-get", "install", "-y", "-qq", "chromium"], env=env, check=False)
     if not find():
-        subprocess.run([sys.executable, "-m", "playwright", "install", "--with-deps", "chromium"], check=False)
+        subprocess.run(
+            [sys.executable, "-m", "playwright", "install", "--with-deps", "chromium"], check=False
+        )
 
 
 if __name__ == "__main__":

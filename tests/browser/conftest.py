@@ -15,7 +15,6 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
-
 from tests.browser import chromium
 
 ROOT = Path(__file__).parents[2]
@@ -102,7 +101,9 @@ def visit(server: Server, browser: Browser) -> Iterator[Visit]:
         page.on(
             "request",
             lambda request: (
-                None if request.url.startswith((home, "data:", "blob:", "ws")) else outside.append(request.url)
+                None
+                if request.url.startswith((home, "data:", "blob:", "ws"))
+                else outside.append(request.url)
             ),
         )
         page.goto(home + path)
@@ -136,7 +137,11 @@ def ready(page: Page) -> None:
 
 def picture(page: Page) -> np.ndarray:
     """The pixels of the map."""
-    return np.asarray(Image.open(io.BytesIO(page.locator("[data-testid=stDeckGlJsonChart]").first.screenshot())).convert("RGB"))
+    return np.asarray(
+        Image.open(io.BytesIO(page.locator("[data-testid=stDeckGlJsonChart]").first.screenshot())).convert(
+            "RGB"
+        )
+    )
 
 
 def drawn(page: Page, colours: int = 40) -> np.ndarray:

@@ -13,7 +13,6 @@ from tests.browser.conftest import Visit, drawn, headline, picture, ready, settl
 pytestmark = pytest.mark.xdist_group("browser")
 
 
-
 def turn(page: Page, key: str, shown: str) -> None:
     """Turn the dial by a key, until the page says the new t."""
     page.locator(".st-key-t input[type=range]").focus()
@@ -112,6 +111,7 @@ def test_play_runs_the_dial_and_can_be_paused(visit: Visit) -> None:
     assert len(seen) >= 4, f"the dial should run, seen only {seen}"
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play")).to_be_visible()
+    time.sleep(1.5)  # a step that was under way may still arrive
     settled(page)
     resting = page.locator(".st-key-hero").inner_text()
     time.sleep(1.5)
@@ -145,7 +145,13 @@ def test_phone_shows_sentence_dial_and_map_first(visit: Visit) -> None:
     ready(page)
     tops = [
         page.locator(where).first.bounding_box()["y"]  # type: ignore[index]
-        for where in (".st-key-hero", ".st-key-t", "[data-testid=stDeckGlJsonChart]", "[data-testid=stTable]", ".st-key-tradeoff")
+        for where in (
+            ".st-key-hero",
+            ".st-key-t",
+            "[data-testid=stDeckGlJsonChart]",
+            "[data-testid=stTable]",
+            ".st-key-tradeoff",
+        )
     ]
     assert tops == sorted(tops)
     wide = page.evaluate("document.documentElement.scrollWidth")
@@ -173,7 +179,9 @@ def test_downloads_open_again(visit: Visit, tmp_path) -> None:
     page.locator(".st-key-plan_file input[type=file]").set_input_files(plan_file)
     expect(page.get_by_text("it is the same plan")).to_be_visible()
     page.get_by_role("button", name="Show this plan").click()
-    expect(page.locator(".st-key-hero")).to_contain_text("4 facilities for 932 homes, tilted k-means at t = 1 ")
+    expect(page.locator(".st-key-hero")).to_contain_text(
+        "4 facilities for 932 homes, tilted k-means at t = 1 "
+    )
     offline = page.context.browser.new_context(offline=True).new_page()  # type: ignore[union-attr]
     offline.goto(report.as_uri())
     expect(offline.locator("h1")).to_contain_text("The farthest home")

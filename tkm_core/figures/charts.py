@@ -1,5 +1,6 @@
 """Charts of a plan: what fairness costs, and who lives how near."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -138,7 +139,9 @@ def tradeoff(
     named = shared({"k-means++": (base_x, base_y), **rivals}, spans[0] * 0.3, spans[1] * 0.14)
     notes = [
         *(_note(one, two, name, frame, colors.ink, above=True) for one, two, name in named),
-        _note(float(x[i]), float(y[i]), f"<b>this plan</b>, t = {plan.t[i]:g}", frame, colors.ink, above=False),
+        _note(
+            float(x[i]), float(y[i]), f"<b>this plan</b>, t = {plan.t[i]:g}", frame, colors.ink, above=False
+        ),
     ]
     if i < len(plan.t) - 8:
         end = colors.path[-1]
@@ -172,7 +175,7 @@ def _coloured(x: Floats, y: Floats, plan: Plan, look: Look, groups: int = 12) ->
     jumps = np.diff(plan.path.arrangement) != 0
     edges = np.linspace(0, len(x) - 1, groups + 1).astype(int)
     traces = []
-    for first, last in zip(edges[:-1], edges[1:], strict=True):
+    for first, last in itertools.pairwise(edges):
         xs: list[float | None] = []
         ys: list[float | None] = []
         for at in range(first, last + 1):
@@ -334,7 +337,9 @@ def distances(
             }
         )
         end = one.largest_distance / metres
-        traces.append(_mark([end], [100], color if dash == "solid" else colors.page, color, f"farthest, {name}", 9))
+        traces.append(
+            _mark([end], [100], color if dash == "solid" else colors.page, color, f"farthest, {name}", 9)
+        )
         notes.append(_end_note(end, name, color, evaluation, baseline, one, look))
     shapes = []
     if standard is not None and evaluation.share_within is not None and baseline.share_within is not None:

@@ -3,6 +3,7 @@
 import base64
 import io
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ POINTS_AT_MOST = 10_000
 COLOURS = ("facility", "distance", "change")
 STEPS = 8
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+Ints = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,9 @@ def colouring(mode: str, palette: Palette, *, k: int, reach: float, unit: str) -
     ['0 to 2 km', '2 to 4 km']
     """
     if mode == "facility":
-        return Colouring(mode, [palette.facility(j) for j in range(k)], [f"facility {j + 1}" for j in range(k)])
+        return Colouring(
+            mode, [palette.facility(j) for j in range(k)], [f"facility {j + 1}" for j in range(k)]
+        )
     metres = METRES[unit]
     step = nice_step(reach / metres, STEPS if mode == "distance" else STEPS / 2)
     if mode == "distance":
@@ -69,7 +72,9 @@ def colouring(mode: str, palette: Palette, *, k: int, reach: float, unit: str) -
     half = STEPS // 2
     top = step * half
     shares = np.arange(-half, half + 1) / half
-    return Colouring(mode, palette.by_change(shares), [f"{top * share:+g} {unit}" for share in shares], top * metres)
+    return Colouring(
+        mode, palette.by_change(shares), [f"{top * share:+g} {unit}" for share in shares], top * metres
+    )
 
 
 def classes(scheme: Colouring, *, labels: Ints, distance: Floats, change: Floats | None) -> Ints:

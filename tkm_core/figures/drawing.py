@@ -35,7 +35,9 @@ class _Sheet:
         return np.round(self.half + flat * [1, -1], 1)
 
 
-def map_svg(plan: Plan, i: int, evaluation: Evaluation, baseline: Evaluation, ground: MapGround, look: Look) -> str:
+def map_svg(
+    plan: Plan, i: int, evaluation: Evaluation, baseline: Evaluation, ground: MapGround, look: Look
+) -> str:
     """The map of a plan as SVG; `ground` has to be made for a picture of WIDTH by HEIGHT."""
     sheet, colors = _Sheet(ground.view, WIDTH, HEIGHT), look.palette
     parts = [f'<rect width="{WIDTH}" height="{HEIGHT}" rx="6" fill="{colors.ground}"/>']
@@ -63,8 +65,9 @@ def map_svg(plan: Plan, i: int, evaluation: Evaluation, baseline: Evaluation, gr
         fill = colors.facility(j)
         parts.append(
             f'<circle cx="{x}" cy="{y}" r="9.4" fill="{to_hex(fill)}" stroke="{colors.ink}" '
-            f'stroke-width="{1.8 if j < plan.k else 4}"/>{_text(x, y + 3.8, str(j + 1), colors.text_on(fill), bold=True)}'
+            f'stroke-width="{1.8 if j < plan.k else 4}"/>'
         )
+        parts.append(_text(x, y + 3.8, str(j + 1), colors.text_on(fill), bold=True))
     bar = scale_bar(ground.view, look.unit)
     parts += [_line(sheet.at(line), colors.ink, 1.6) for line in (bar.line, *bar.ticks)]
     x, y = sheet.at(bar.label).tolist()
@@ -89,8 +92,10 @@ def _crowd(
         west, south, east, north = ground.cells.bounds
         (left, top), (right, bottom) = sheet.at([[west, north], [east, south]]).tolist()
         return [
-            f'<image x="{left}" y="{top}" width="{right - left:.1f}" height="{bottom - top:.1f}" '
-            f'preserveAspectRatio="none" style="image-rendering:pixelated" href="{crowd.png(picture)}"/>'
+            (
+                f'<image x="{left}" y="{top}" width="{right - left:.1f}" height="{bottom - top:.1f}" '
+                f'preserveAspectRatio="none" style="image-rendering:pixelated" href="{crowd.png(picture)}"/>'
+            )
         ]
     found = crowd.classes(scheme, labels=evaluation.labels, distance=evaluation.distance, change=change)
     places = sheet.at(plan.residents.lonlat)
@@ -145,7 +150,7 @@ def tradeoff_svg(plan: Plan, i: int, look: Look, *, utility: str, fairness: str,
     frame = _Frame(np.append(x, base[0]), np.append(y, base[1]))
     parts = frame.axes(across.label(look.unit), up.label(look.unit), look)
     if budget is not None and utility == "mean_distance":
-        limit = min(frame.x(base[0] * (1 + budget / 100)), CHART[0] - EDGE[1])
+        limit = min(float(frame.x(base[0] * (1 + budget / 100))), float(CHART[0] - EDGE[1]))
         parts.append(
             f'<rect x="{EDGE[0]}" y="{EDGE[2]}" width="{max(limit - EDGE[0], 0):.1f}" '
             f'height="{CHART[1] - EDGE[2] - EDGE[3]}" fill="{colors.accent}" fill-opacity="0.1"/>'
@@ -156,12 +161,12 @@ def tradeoff_svg(plan: Plan, i: int, look: Look, *, utility: str, fairness: str,
     tints = colors.along_path(plan.t)
     jumps = np.diff(plan.path.arrangement) != 0
     spots = np.column_stack([frame.x(x), frame.y(y)])
-    parts += [
-        _line(spots[n : n + 2], to_hex(tints[n + 1]), 3) for n in range(len(x) - 1) if not jumps[n]
-    ]
+    parts += [_line(spots[n : n + 2], to_hex(tints[n + 1]), 3) for n in range(len(x) - 1) if not jumps[n]]
     parts += [_dot(spot, tint, 2.2) for spot, tint in zip(spots.tolist(), tints, strict=True)]
     bx, by = float(frame.x(base[0])), float(frame.y(base[1]))
-    parts.append(f'<circle cx="{bx:.1f}" cy="{by:.1f}" r="5" fill="{colors.page}" stroke="{colors.ink}" stroke-width="2"/>')
+    parts.append(
+        f'<circle cx="{bx:.1f}" cy="{by:.1f}" r="5" fill="{colors.page}" stroke="{colors.ink}" stroke-width="2"/>'
+    )
     parts.append(_text(bx + 8, by - 6, "k-means++", colors.ink, anchor="start"))
     cx, cy = spots[i].tolist()
     side = "start" if cx < CHART[0] * 0.62 else "end"
@@ -197,7 +202,9 @@ def distances_svg(evaluation: Evaluation, baseline: Evaluation, weights: Floats,
         parts.append(_dot([end, float(frame.y(100.0))], color, 4.5))
         row = 18 if one is evaluation else 34
         told = f"{name} {format_length(one.largest_distance, look.unit)}"
-        parts.append(_text(end, float(frame.y(100.0)) + row, told, color, bold=one is evaluation, anchor="end"))
+        parts.append(
+            _text(end, float(frame.y(100.0)) + row, told, color, bold=one is evaluation, anchor="end")
+        )
     return _svg(*CHART, parts, "Who lives how near")
 
 
@@ -208,7 +215,10 @@ class _Frame:
         self.low = np.array([x.min(), y.min()], dtype=float)
         self.high = np.array([x.max(), y.max()], dtype=float)
         span = np.where(self.high > self.low, self.high - self.low, 1.0)
-        self.low, self.high = self.low - span * np.array(pad) * (self.low != 0), self.high + span * np.array(pad)
+        self.low, self.high = (
+            self.low - span * np.array(pad) * (self.low != 0),
+            self.high + span * np.array(pad),
+        )
 
     def x(self, value: npt.ArrayLike) -> Floats:
         """Pixels from the left."""
@@ -225,7 +235,9 @@ class _Frame:
         colors, parts = look.palette, []
         for axis, parts_wanted in ((0, 5), (1, 4)):
             step = nice_step(float(self.high[axis] - self.low[axis]), parts_wanted)
-            for value in np.arange(np.ceil(self.low[axis] / step) * step, self.high[axis] + step * 1e-6, step):
+            for value in np.arange(
+                np.ceil(self.low[axis] / step) * step, self.high[axis] + step * 1e-6, step
+            ):
                 label = f"{value:.6g}"
                 if axis == 0:
                     parts.append(_text(float(self.x(value)), CHART[1] - EDGE[3] + 15, label, colors.muted))
@@ -235,9 +247,7 @@ class _Frame:
                     parts.append(_text(EDGE[0] - 6, y + 4, label, colors.muted, anchor="end"))
         middle = (CHART[1] - EDGE[3] + EDGE[2]) / 2
         parts.append(_text((EDGE[0] + CHART[0]) / 2, CHART[1] - 8, across, colors.muted))
-        parts.append(
-            f'<g transform="translate(11 {middle}) rotate(-90)">{_text(0, 0, up, colors.muted)}</g>'
-        )
+        parts.append(f'<g transform="translate(11 {middle}) rotate(-90)">{_text(0, 0, up, colors.muted)}</g>')
         return parts
 
 
@@ -268,4 +278,6 @@ def _dot(spot: list[float], color: RGB | str, radius: float) -> str:
 
 def _text(x: float, y: float, text: str, color: str, *, bold: bool = False, anchor: str = "middle") -> str:
     weight = ' font-weight="700"' if bold else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{color}" text-anchor="{anchor}"{weight}>{escape(text)}</text>'
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" fill="{color}" text-anchor="{anchor}"{weight}>{escape(text)}</text>'
+    )

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tkm_core.figures.units import nice_step
-from tkm_core.story import METRES
 from tkm_core.residents import Residents
+from tkm_core.story import METRES
 
 Floats = npt.NDArray[np.float64]
 METRES_PER_DEGREE = 111_320.0
@@ -55,7 +55,7 @@ def fit(lonlat: npt.ArrayLike, *, width: int = 690, height: int = 600, margin: f
     --------
     >>> view = fit([[1.0, 43.0], [2.0, 44.0]])
     >>> round(view.longitude, 3), round(view.zoom, 1)
-    (1.5, 8.4)
+    (1.5, 8.0)
     """
     points = mercator(lonlat)
     low, high = points.min(axis=0), points.max(axis=0)
@@ -127,7 +127,8 @@ class Cells:
 
     def total(self, values: npt.ArrayLike, weights: Floats) -> Floats:
         """Weighted sum of a value per cell, row by row from the north."""
-        return np.bincount(self.index, np.asarray(values, dtype=float) * weights, minlength=self.count)
+        summed = np.bincount(self.index, np.asarray(values, dtype=float) * weights, minlength=self.count)
+        return summed.astype(np.float64)
 
 
 def gather(residents: Residents, across: int = CELLS_ACROSS) -> Cells:
@@ -143,6 +144,6 @@ def gather(residents: Residents, across: int = CELLS_ACROSS) -> Cells:
         from_mercator(low),
         from_mercator(low + size * np.array([columns, rows])),
     )
-    weight = np.bincount(index, residents.weights, minlength=rows * columns)
+    weight = np.bincount(index, residents.weights, minlength=rows * columns).astype(np.float64)
     metres = size * 360 * METRES_PER_DEGREE * math.cos(math.radians((south + north) / 2))
     return Cells(index, rows, columns, (float(west), float(south), float(east), float(north)), weight, metres)

@@ -19,7 +19,9 @@ def map_legend(scheme: Colouring, ground: MapGround, look: Look) -> str:
     """The legend as HTML: only what is on the map, in the order it catches the eye."""
     colors = look.palette
     ring = f"{SIGN}width:12px;height:12px;border-radius:50%;border:2px solid {colors.ink}"
-    items = [(f"{SIGN}width:12px;height:12px;border-radius:50%;background:{colors.muted}", "facility, this plan")]
+    items = [
+        (f"{SIGN}width:12px;height:12px;border-radius:50%;background:{colors.muted}", "facility, this plan")
+    ]
     if "baseline" in look.layers:
         items.append((f"{ring};background:transparent;box-sizing:border-box", "k-means++"))
     if "paths" in look.layers:
@@ -92,7 +94,9 @@ def tradeoff_words(plan: Plan, i: int, utility: str, fairness: str, look: Look) 
 def distances_words(evaluation: Evaluation, baseline: Evaluation, look: Look) -> str:
     """What the chart of distances shows, in a sentence."""
     half, most, last = (
-        " against ".join(format_length(float(getattr(side, key)), look.unit) for side in (evaluation, baseline))
+        " against ".join(
+            format_length(float(getattr(side, key)), look.unit) for side in (evaluation, baseline)
+        )
         for key in ("median_distance", "p95_distance", "largest_distance")
     )
     return (

@@ -1,5 +1,6 @@
 """The map of a plan: residents, service areas, facilities and their way over t."""
 
+import itertools
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ STREETS = {
 Floats = npt.NDArray[np.float64]
 
 
-class CompactDeck(pdk.Deck):  # type: ignore[misc]
+class CompactDeck(pdk.Deck):
     """A deck that writes its JSON without blanks: half the bytes on the wire."""
 
     def to_json(self) -> str:
@@ -163,7 +164,9 @@ def residents_map(residents: Residents, ground: MapGround, look: Look) -> Compac
         crowd_layers = [crowd.cells_layer(ground.cells, picture)]
     else:
         tips = [f"{weight:,.6g} here" for weight in residents.weights.tolist()]
-        crowd_layers = crowd.points_layers(residents.lonlat, labels, scheme, tips, small=len(residents) > 3000)
+        crowd_layers = crowd.points_layers(
+            residents.lonlat, labels, scheme, tips, small=len(residents) > 3000
+        )
     head = [] if look.streets else [grid_layer(ground.view, look)]
     return deck([*head, *crowd_layers, *scale_layers(ground.view, look)], ground.view, look)
 
@@ -276,7 +279,7 @@ def path_layers(plan: Plan, view: View, look: Look) -> list[pdk.Layer]:
     dot = (view.east - view.west) / 690
     segments, casing = [], []
     for line in continuous_ways(plan, dot):
-        for (_, start), (at, end) in zip(line[:-1], line[1:], strict=True):
+        for (_, start), (at, end) in itertools.pairwise(line):
             segments.append({"p": [start, end], "c": colors[at]})
         casing.append({"p": [point for _, point in line]})
     style = {"get_path": "p", "width_units": "'pixels'", "cap_rounded": True, "joint_rounded": True}
@@ -300,7 +303,7 @@ def continuous_ways(plan: Plan, dot: float) -> list[list[tuple[int, list[float]]
     lines = []
     for j in range(plan.k):
         way = plan.path_lonlat[:, j]
-        for first, last in zip(starts[:-1], starts[1:], strict=True):
+        for first, last in itertools.pairwise(starts):
             line = [(first, way[first].tolist())]
             for at in range(first + 1, last):
                 if np.abs(way[at] - line[-1][1]).max() > dot / 2:

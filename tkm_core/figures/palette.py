@@ -57,7 +57,7 @@ class Palette:
         Examples
         --------
         >>> [to_hex(color) for color in LIGHT.along_path([0, 1, 100])]
-        ['#2552C4', '#813C97', '#CE2029']
+        ['#2552C4', '#8B3989', '#CE2029']
         """
         with np.errstate(divide="ignore"):
             place = (np.log10(np.asarray(t, dtype=float)) + 2) / 4

@@ -1,0 +1,112 @@
+"""Links, uploads, pages and access, in a real browser."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Server, Visit, headline, ready, settled
+
+pytestmark = pytest.mark.xdist_group("browser")
+MESSY = (
+    "\ufeffGemeinde;LAENGE;BREITE;Einwohner\n"
+    "Mitte;13,40;52,52;1200\nPankow;13,41;52,57;800\nSpandau;13,20;52,53;;\n"
+    "Kaputt;abc;52,50;10\nNull;0;0;5\nKöpenick;13,57;52,44;640\nSteglitz;13,32;52,45;910\n"
+).encode("cp1252", errors="ignore")
+
+
+def test_cold_deep_link_goes_through_the_frame(visit: Visit) -> None:
+    fresh = Server()
+    try:
+        page = visit("/guide?k=4", base=fresh.url)
+        expect(page.get_by_role("link", name="Plan")).to_be_visible(timeout=40_000)
+        expect(page.get_by_role("tab", name="Glossary")).to_be_visible()
+        page.get_by_role("link", name="Plan").click()
+        expect(page.locator(".st-key-hero")).to_contain_text("4 facilities for", timeout=40_000)
+    finally:
+        fresh.stop()
+
+
+def test_link_shows_the_same_plan_in_a_second_browser(visit: Visit) -> None:
+    first = visit("/?dataset=toulouse&k=5&t=0.5&units=mi")
+    ready(first)
+    second = visit("/?" + first.url.split("?")[1])
+    ready(second)
+    assert headline(first).inner_text() == headline(second).inner_text()
+    expect(second.locator(".st-key-hero")).to_contain_text("5 facilities for")
+
+
+def test_broken_link_falls_back_with_a_notice(visit: Visit) -> None:
+    page = visit("/?dataset=atlantis&k=many&t=-3")
+    ready(page)
+    expect(page.get_by_text("This link is not quite right")).to_have_count(3)
+    expect(page.locator(".st-key-hero")).to_contain_text("6 facilities for 932 homes")
+
+
+def test_reload_and_back_keep_the_work(visit: Visit) -> None:
+    page = visit("/?k=5&t=1")
+    ready(page)
+    page.get_by_role("link", name="Help").click()
+    expect(page.get_by_role("tab", name="Glossary")).to_be_visible()
+    page.go_back()
+    expect(page.locator(".st-key-hero")).to_contain_text(
+        "5 facilities for 932 homes, tilted k-means at t = 1 "
+    )
+    page.reload()
+    expect(page.locator(".st-key-hero")).to_contain_text(
+        "5 facilities for 932 homes, tilted k-means at t = 1 "
+    )
+
+
+def test_messy_file_is_understood_corrected_and_private(visit: Visit) -> None:
+    page = visit("/data")
+    page.locator(".st-key-upload input[type=file]").set_input_files(
+        {"name": "berlin.csv", "mimeType": "text/csv", "buffer": MESSY}
+    )
+    expect(page.get_by_text(re.compile(r"7 rows read, \d kept"))).to_be_visible(timeout=40_000)
+    expect(page.get_by_role("button", name="Use these residents")).to_be_visible()
+    page.get_by_text("Correct what was guessed").click()
+    page.locator(".st-key-fix_weight").get_by_role("combobox").click()
+    page.get_by_role("option", name="none: every row counts once").click()
+    expect(page.get_by_text(re.compile(r"\d residents, each counted once"))).to_be_visible()
+    settled(page)
+    page.get_by_role("button", name="Use these residents").click()
+    expect(page).to_have_url(re.compile(r"dataset=upload.*upload=[\w-]{30,}"), timeout=40_000)
+    other = visit("/data")
+    expect(other.get_by_text("In use now")).to_contain_text("Sacramento homes")
+    stranger = visit("/?dataset=upload&upload=" + "A" * 32)
+    expect(stranger.get_by_text("no longer here")).to_be_visible(timeout=40_000)
+
+
+def test_bad_file_gets_a_sentence(visit: Visit) -> None:
+    page = visit("/data")
+    page.locator(".st-key-upload input[type=file]").set_input_files(
+        {
+            "name": "notes.txt",
+            "mimeType": "text/plain",
+            "buffer": b"Dear council,\nplease find nothing here.\n",
+        }
+    )
+    alert = page.locator("[data-testid=stAlert]")
+    expect(alert).to_be_visible(timeout=40_000)
+    assert "Traceback" not in page.locator("body").inner_text()
+
+
+def violations(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in found]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/", "/data", "/guide"])
+def test_axe_finds_nothing(visit: Visit, path: str, theme: str) -> None:
+    page = visit(path, theme=theme)
+    if path == "/":
+        ready(page)
+    else:
+        expect(page.locator("[data-testid=stMain] [data-testid=stMarkdown]").first).to_be_visible(
+            timeout=40_000
+        )
+        settled(page)
+    assert violations(page) == []

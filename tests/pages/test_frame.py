@@ -1,0 +1,75 @@
+"""The frame: the shelf, and the address."""
+
+import threading
+import time
+
+import pytest
+
+from pages.frame.shelf import Shelf
+from pages.frame.words import escaped
+
+
+def test_shelf_forgets_the_longest_unused() -> None:
+    shelf: Shelf[int] = Shelf(room=3)
+    shelf.put("a", 1)
+    shelf.put("b", 2)
+    shelf.put("c", 3)
+    shelf.get("a")
+    shelf.put("d", 4)
+    assert shelf.get("b") is None
+    assert [shelf.get(key) for key in "acd"] == [1, 3, 4]
+
+
+def test_shelf_always_keeps_the_last_however_heavy() -> None:
+    shelf: Shelf[str] = Shelf(room=1)
+    shelf.put("small", "x")
+    shelf.put("huge", "y", weight=100)
+    assert shelf.get("huge") == "y"
+    assert shelf.get("small") is None
+
+
+def test_shelf_forgets_after_its_hours() -> None:
+    now = [0.0]
+    shelf: Shelf[int] = Shelf(room=9, hours=1, clock=lambda: now[0])
+    shelf.put("a", 1)
+    now[0] = 3599
+    assert shelf.get("a") == 1
+    now[0] = 3599 + 3601
+    assert shelf.get("a") is None
+
+
+def test_shelf_makes_a_thing_once_for_all_who_ask() -> None:
+    shelf: Shelf[int] = Shelf(room=9)
+    made, waited, found = [], [], []
+
+    def make() -> int:
+        time.sleep(0.4)
+        made.append(1)
+        return 7
+
+    threads = [
+        threading.Thread(target=lambda: found.append(shelf.once("a", make, lambda: waited.append(1))))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [7] * 4
+    assert len(made) == 1
+    assert waited
+
+
+def test_shelf_survives_work_that_was_stopped() -> None:
+    shelf: Shelf[int] = Shelf(room=9)
+
+    def stopped() -> int:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shelf.once("a", stopped, lambda: None)
+    assert shelf.once("a", lambda: 3, lambda: None) == 3
+
+
+def test_text_from_outside_is_harmless_in_markdown() -> None:
+    assert escaped("a*b [link](x) :red[no] <b>") == r"a\*b \[link\](x) \:red\[no\] \<b\>"

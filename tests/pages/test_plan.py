@@ -1,0 +1,163 @@
+"""The Plan page and every control on it."""
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Opened
+
+
+def said(app: AppTest) -> str:
+    """The sentence and what stands below it."""
+    return " ".join(block.value for block in app.markdown if "average" in block.value)
+
+
+def deck(app: AppTest) -> dict:
+    return json.loads(app.get("deck_gl_json_chart")[0].proto.json)
+
+
+def layers(app: AppTest) -> dict[str, dict]:
+    return {layer["id"]: layer for layer in deck(app)["layers"]}
+
+
+def test_first_look(opened: Opened) -> None:
+    app = opened()
+    assert "The farthest home comes" in said(app)
+    assert "932 homes" in said(app)
+    assert len(app.get("plotly_chart")) == 2
+    drawn = layers(app)
+    assert len(drawn["sites"]["data"]) == 6
+    assert sum(len(layer["data"]) for name, layer in drawn.items() if name.startswith("residents")) == 932
+    assert not app.warning
+    assert app.query_params == {}
+
+
+def test_link_sets_every_control(opened: Opened) -> None:
+    app = opened(dataset="toulouse", k="4", t="0.5", units="mi", colour="distance", show="areas", budget="12")
+    assert app.selectbox(key="dataset").value == "toulouse"
+    assert app.number_input(key="k").value == 4
+    assert app.select_slider(key="t").value == 0.5
+    assert app.slider(key="budget").value == 12
+    assert "miles" in said(app)
+    assert "paths" not in layers(app)
+    assert "areas" in layers(app)
+
+
+def test_link_off_the_dial_takes_the_nearest(opened: Opened) -> None:
+    assert opened(t="0.34").select_slider(key="t").value == 0.35
+    assert opened(t="5000").select_slider(key="t").value == 100
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({"dataset": "atlantis"}, "no data set"),
+        ({"k": "0"}, "from 1 to 60"),
+        ({"k": "1e3"}, "from 1 to 60"),
+        ({"t": "nan"}, "from 0 to 100"),
+        ({"t": "-1"}, "from 0 to 100"),
+        ({"units": "furlongs"}, "units"),
+        ({"show": "everything"}, "the map can show"),
+        ({"standard": "inf"}, "service standard"),
+        ({"dataset": "generated-20m"}, "no data set"),
+        ({"dataset": "upload", "upload": "x"}, "damaged"),
+    ],
+)
+def test_broken_link_falls_back_with_a_notice(opened: Opened, query: dict[str, str], told: str) -> None:
+    app = opened(**query)
+    assert told in app.warning[0].value
+    assert "932 homes" in said(app)
+
+
+def test_turning_the_dial_changes_sentence_map_and_address(opened: Opened) -> None:
+    app = opened()
+    before, sites = said(app), layers(app)["sites"]["data"]
+    app.select_slider(key="t").set_value(2.0).run()
+    assert said(app) != before
+    assert layers(app)["sites"]["data"] != sites
+    assert app.query_params["t"] == "2"
+    assert deck(app)["initialViewState"] == deck(opened())["initialViewState"]
+
+
+def test_k_changes_the_number_of_sites(opened: Opened) -> None:
+    app = opened()
+    app.number_input(key="k").set_value(3).run()
+    assert len(layers(app)["sites"]["data"]) == 3
+    assert app.query_params["k"] == "3"
+
+
+def test_dataset_changes_the_city(opened: Opened) -> None:
+    app = opened()
+    app.selectbox(key="dataset").set_value("san-francisco").run()
+    assert "San Francisco" in app.selectbox(key="dataset").format_func("san-francisco")
+    assert app.query_params["dataset"] == "san-francisco"
+    assert not app.exception
+
+
+def test_budget_and_suggestion_turn_the_dial(opened: Opened) -> None:
+    app = opened(t="5")
+    app.button(key="to_budget").click().run()
+    assert "Within your budget" in said(app)
+    within = app.select_slider(key="t").value
+    app.button(key="suggest").click().run()
+    assert app.select_slider(key="t").value != within
+
+
+@pytest.mark.parametrize(
+    ("colour", "legend"), [("distance", "distance, 0 to"), ("change", "closer than k-means++")]
+)
+def test_colours(opened: Opened, colour: str, legend: str) -> None:
+    app = opened()
+    app.selectbox(key="colour").set_value(colour).run()
+    assert any(legend in block.proto.body for block in app.get("html"))
+
+
+def test_units_convert_the_standard(opened: Opened) -> None:
+    app = opened()
+    app.button_group(key="units").set_value("mi").run()
+    assert app.number_input(key="standard").value == 6.2
+    assert "miles" in said(app)
+
+
+def test_streets_only_when_asked_for(opened: Opened) -> None:
+    assert deck(opened())["mapStyle"].startswith("data:")
+    assert "carto" in deck(opened(ground="streets"))["mapStyle"]
+
+
+def test_axes_of_the_trade_off(opened: Opened) -> None:
+    app = opened(x="sse", y="overall_variance")
+    figure = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert "SSE" in figure["layout"]["xaxis"]["title"]["text"]
+    assert "variance" in figure["layout"]["yaxis"]["title"]["text"]
+
+
+def test_every_figure_has_words(opened: Opened) -> None:
+    app = opened()
+    assert all(chart.proto.alt for chart in app.get("plotly_chart"))
+    assert "facility 1 at" in app.get("deck_gl_json_chart")[0].proto.alt
+
+
+def test_many_residents_become_cells(opened: Opened) -> None:
+    app = opened(dataset="generated-12k", k="3")
+    assert "residents-cells" in layers(app)
+    assert any("too many residents for single points" in block.proto.body for block in app.get("html"))
+
+
+def test_play_turns_the_dial_and_pauses(opened: Opened) -> None:
+    app = opened(t="0")
+    app.button(key="play").click().run()
+    playing = app.select_slider(key="t").value
+    assert playing > 0
+    app.run()
+    assert app.select_slider(key="t").value > playing
+    app.button(key="play").click().run()
+    rest = app.select_slider(key="t").value
+    app.run()
+    assert app.select_slider(key="t").value == rest
+
+
+def test_k_beyond_the_places_is_lowered_with_a_notice(opened: Opened) -> None:
+    app = opened(dataset="generated-5", k="9")
+    assert app.number_input(key="k").value == 5
+    assert "only 5 places" in app.warning[0].value

@@ -1,0 +1,147 @@
+"""The two solvers' ways down from the same starts."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tkm_core.figures.charts import layout
+from tkm_core.figures.maps import Look
+from tkm_core.race import Leg, Race
+
+COST_WORDS = {
+    "tilted_sse": "tilted SSE",
+    "city_cost": "city-wide tilted cost",
+    "sse": "SSE",
+}
+ACROSS = {"steps": "steps", "seconds": "seconds"}
+POINTS = 160  # points of a line: more cannot be told apart
+
+
+def convergence(
+    race: Race, look: Look, *, cost: str = "tilted_sse", across: str = "steps", height: int = 400
+) -> go.Figure:
+    """A cost against steps or seconds: Newton solid, SGD dotted, the whole search as a level.
+
+    Parameters
+    ----------
+    race : Race
+    look : Look
+    cost : str
+        Key of `COST_WORDS`.
+    across : {"steps", "seconds"}
+        Seconds are those of the whole descent, spread evenly over its steps.
+    height : int
+        In pixels.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    colors = look.palette
+    frame = layout(look, height=height, x=f"{ACROSS[across]} (logarithmic)", y=COST_WORDS[cost])
+    traces: list[dict[str, Any]] = []
+    for words, legs, color, dash in (
+        ("SGD", race.sgd, colors.muted, "dot"),
+        ("Newton", race.newton, colors.accent, "solid"),
+    ):
+        traces += [
+            _way(leg, f"{words}, start {n + 1}", cost, across, color, dash) for n, leg in enumerate(legs)
+        ]
+    xs = np.concatenate([trace["x"] for trace in traces])
+    ys = np.concatenate([trace["y"] for trace in traces])
+    low, high = float(np.log10(xs.min())), float(np.log10(xs.max()))
+    frame["xaxis"] |= {
+        "type": "log",
+        "range": [low - 0.03, high + 0.12 * (high - low)],
+        **_ticks(across, low, high),
+    }
+    level = race.search[cost]
+    bottom, top = np.log10(min(ys.min(), level)), np.log10(ys.max())
+    frame["yaxis"] |= {"type": "log", "range": [bottom - 0.08 * (top - bottom), top + 0.05 * (top - bottom)]}
+    frame["yaxis"] |= _round_ticks(bottom, top)
+    frame["margin"] = {"l": 58, "r": 10, "t": 8, "b": 42}
+    line = {"width": 1.4, "dash": "dash", "color": colors.ink}
+    shapes = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level, "line": line}]
+    notes = [
+        _note(race.newton, cost, across, "Newton", colors.accent),
+        _note(race.sgd, cost, across, "SGD", colors.muted),
+        {
+            "xref": "paper",
+            "x": 0,
+            "y": float(np.log10(level)),
+            "text": "the whole search",
+            "showarrow": False,
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "font": {"size": 12, "color": colors.ink},
+        },
+    ]
+    return go.Figure(traces, {**frame, "shapes": shapes, "annotations": notes})
+
+
+def _along(leg: Leg, across: str) -> Any:
+    """Where each step is drawn: the start at half a step, for a logarithm has no zero."""
+    steps = np.maximum(np.arange(leg.steps + 1), 0.5)
+    return steps if across == "steps" else steps * leg.seconds / max(leg.steps, 1)
+
+
+def _way(leg: Leg, name: str, cost: str, across: str, color: str, dash: str) -> dict[str, Any]:
+    keep = np.unique(np.rint(np.geomspace(1, leg.steps + 1, POINTS)).astype(int) - 1)
+    told = "step %{customdata}" if across == "steps" else "%{x:.3g} s, step %{customdata}"
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": _along(leg, across)[keep].tolist(),
+        "y": [float(f"{value:.6g}") for value in leg.cost(cost)[keep]],
+        "customdata": keep.tolist(),
+        "line": {"width": 2.2 if dash == "solid" else 1.6, "color": color, "dash": dash},
+        "hovertemplate": f"{name}, {told}: %{{y:.4g}}<extra></extra>",
+    }
+
+
+def _note(legs: tuple[Leg, ...], cost: str, across: str, text: str, color: str) -> dict[str, Any]:
+    """The solver's name at the end of its highest line."""
+    last = max(legs, key=lambda leg: leg.end(cost))
+    return {
+        "x": float(np.log10(_along(last, across)[-1])),
+        "y": float(np.log10(last.end(cost))),
+        "text": f"<b>{text}</b>",
+        "showarrow": False,
+        "xanchor": "left",
+        "xshift": 5,
+        "yanchor": "middle",
+        "font": {"size": 13, "color": color},
+    }
+
+
+def _ticks(across: str, low: float, high: float) -> dict[str, Any]:
+    if across == "seconds":
+        values = [10.0**power for power in range(int(np.ceil(low)), int(np.floor(high)) + 1)]
+        return {"tickvals": values, "ticktext": [f"{value:g}" for value in values]}
+    values = [0.5, *(10.0**power for power in range(int(np.floor(high)) + 1))]
+    return {"tickvals": values, "ticktext": ["start", *(f"{value:,.0f}" for value in values[1:])]}
+
+
+def _round_ticks(bottom: float, top: float) -> dict[str, Any]:
+    """About six round numbers on a logarithmic axis, however short it is."""
+    raw = 10 ** np.linspace(bottom, top, 6)
+    values = sorted({float(f"{value:.{1 if top - bottom > 0.5 else 2}g}") for value in raw})
+    return {"tickvals": values, "ticktext": [f"{value:g}" for value in values]}
+
+
+def convergence_words(race: Race, cost: str) -> str:
+    """What the chart shows, in a sentence."""
+
+    def told(words: str, legs: tuple[Leg, ...]) -> str:
+        ends = [leg.end(cost) for leg in legs]
+        steps = sorted(leg.steps for leg in legs)
+        count = f"{steps[0]}" if steps[0] == steps[-1] else f"{steps[0]} to {steps[-1]}"
+        return f"{words} ends between {min(ends):.4g} and {max(ends):.4g} after {count} steps"
+
+    return (
+        f"{COST_WORDS[cost][:1].upper()}{COST_WORDS[cost][1:]} along the steps from {len(race.newton)} starts at "
+        f"t = {race.t:g} with {race.k} facilities: {told('Newton', race.newton)}, {told('SGD', race.sgd)}; the whole "
+        f"search reaches {race.search[cost]:.4g}."
+    )
