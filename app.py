@@ -11,7 +11,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages import compare, data, guide, how_many, plan
+from pages import compare, data, guide, how_many, lab, plan
 from pages.frame import address, session, style
 from tkm_core.residents import ResidentsError
 
@@ -22,6 +22,7 @@ PAGES: tuple[tuple[str, str, Callable[[], None]], ...] = (
     ("data", "Data", data.render),
     ("compare", "Compare", compare.render),
     ("how_many", "How many?", how_many.render),
+    ("lab", "Lab", lab.render),
     ("guide", "Help", guide.render),
 )
 

@@ -102,8 +102,8 @@ def _way(leg: Leg, name: str, cost: str, across: str, color: str, dash: str) -> 
 
 
 def _note(legs: tuple[Leg, ...], cost: str, across: str, text: str, color: str) -> dict[str, Any]:
-    """The solver's name at the end of its highest line."""
-    last = max(legs, key=lambda leg: leg.end(cost))
+    """The solver’s name at the end of its longest line."""
+    last = max(legs, key=lambda leg: _along(leg, across)[-1])
     return {
         "x": float(np.log10(_along(last, across)[-1])),
         "y": float(np.log10(last.end(cost))),

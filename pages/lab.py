@@ -1,0 +1,270 @@
+"""Lab: the paper's experiments, and the solver's convergence, Newton beside SGD."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import streamlit as st
+
+from pages.frame import address, controls, knobs, session, words
+from tkm_core import figures
+from tkm_core.experiments import EXPERIMENTS, Dataset, Experiment, Result, Stopped
+from tkm_core.experiments.data import blobs
+from tkm_core.figures.convergence import ACROSS, COST_WORDS, convergence, convergence_words
+from tkm_core.race import Race, race
+
+RACE = "solvers"
+CITY, OWN = "city", "own"
+EFFORTS = {"quick": "Quick, in seconds", "paper": "As in the paper"}
+LARGEST = 20_000  # points of a sample: beyond, SGD takes minutes a run
+
+
+def render() -> None:
+    """Choose an experiment and its data at the side; its knobs, its figure and its numbers here."""
+    place = controls.problem()
+    name = _experiment()
+    session.show_notices()
+    if name == RACE:
+        _solvers(place)
+    else:
+        _paper(place, EXPERIMENTS[name])
+
+
+def _experiment() -> str:
+    with st.sidebar:
+        chosen = st.selectbox(
+            "Experiment",
+            [RACE, *EXPERIMENTS],
+            format_func=lambda name: "Newton beside SGD" if name == RACE else EXPERIMENTS[name].title,
+            key="experiment",
+            persist_state="session",
+        )
+        own = "Four blobs" if chosen == RACE else "The experiment’s own"
+        st.radio(
+            "Data",
+            [CITY, OWN],
+            format_func={CITY: "The dataset above", OWN: own}.__getitem__,
+            key="lab_data",
+            persist_state="session",
+            help="The paper’s experiments have data of their own: sample cities and generated points. "
+            "Or run them on the dataset chosen above, your upload included.",
+        )
+        if chosen != RACE:
+            st.radio(
+                "Effort",
+                list(EFFORTS),
+                format_func=EFFORTS.__getitem__,
+                key="effort",
+                persist_state="session",
+                help="Quick settings show the form in seconds; the paper’s (1,000 points, 10 samples) take minutes.",
+            )
+    return str(chosen)
+
+
+def _solvers(place: session.City) -> None:
+    """The convergence of both solvers from the same starts, with all its knobs."""
+    hero = st.container(key="hero", gap="xsmall")
+    asked = _race_knobs()
+    found, name = _race(place, asked)
+    with hero:
+        st.markdown(f"# {found.sentence()}", anchors=False)
+        st.markdown(
+            ":gray[Both solvers start from the same k-means++ seeds and lower the same cost. Newton finds each "
+            "facility’s best place in every step; the paper’s SGD takes many small steps on random batches. "
+            f"{words.escaped(name)}; t = {found.t:g}, {found.k} facilities.]"
+        )
+    look = session.look(place.people)
+    with st.container(horizontal=True, gap="medium"):
+        cost = st.segmented_control(
+            "Cost",
+            list(COST_WORDS),
+            format_func=COST_WORDS.__getitem__,
+            default="tilted_sse",
+            required=True,
+            key="race_cost",
+        )
+        across = st.segmented_control(
+            "Across", list(ACROSS), default="steps", required=True, key="race_across"
+        )
+    st.plotly_chart(
+        convergence(found, look, cost=str(cost), across=str(across)),
+        theme=None,
+        config=figures.CONFIG,
+        key="race_chart",
+        alt=convergence_words(found, str(cost)),
+    )
+    st.markdown(
+        ":small[:gray[Tilted SSE is the paper’s objective; it may rise in a step even of the exact solver, because "
+        "reassigning a resident changes two clusters. The city-wide cost never rises with Newton. Seconds are those of "
+        "the whole descent, spread evenly over its steps.]]"
+    )
+    st.dataframe(found.table().round(5), hide_index=True, width="stretch")
+
+
+def _race_knobs() -> dict[str, Any]:
+    with st.sidebar:
+        t = st.select_slider(
+            "Fairness dial",
+            options=address.DIAL,
+            format_func=lambda t: f"t = {t:g}",
+            key="t",
+            persist_state="session",
+        )
+    spots = st.columns(6)
+    whole = {
+        "starts": ("Starts", 5, 20),
+        "n_iter": ("SGD iterations", 500, 5000),
+        "n_epochs": ("SGD epochs", 5, 50),
+        "batch_size": ("SGD batch", 100, LARGEST),
+        "size": ("Points", 1000, LARGEST),
+    }
+    asked: dict[str, Any] = {"t": t}
+    for spot, (name, (label, usual, most)) in zip(spots, whole.items(), strict=False):
+        asked[name] = int(
+            spot.number_input(
+                label,
+                min_value=1,
+                max_value=most,
+                value=usual,
+                step=1,
+                key=f"race_{name}",
+                persist_state="session",
+            )
+        )
+    asked["learning_rate"] = spots[-1].number_input(
+        "Learning rate",
+        min_value=0.001,
+        max_value=10.0,
+        value=0.05,
+        step=0.01,
+        format="%g",
+        key="race_rate",
+        persist_state="session",
+    )
+    return asked
+
+
+def _race(place: session.City, asked: dict[str, Any]) -> tuple[Race, str]:
+    k, size = address.get("k"), int(asked["size"])
+    source = (
+        _city(place) if st.session_state["lab_data"] == CITY else blobs(4, session.SEED, n=2000, strays=40)
+    )
+    points, weights = source.draw(size, session.SEED)
+    options = {name: value for name, value in asked.items() if name != "size"}
+
+    def work(progress: Callable[[float, str], None]) -> object:
+        return race(
+            points,
+            min(k, len(points)),
+            sample_weight=weights,
+            random_state=session.SEED,
+            progress=progress,
+            **options,
+        )
+
+    key = ("race", _data_key(place), k, size, tuple(options.items()))
+    found = session.long_work(session.shelves().results, key, "Descending", work)
+    drawn = f"{source.name}, a sample of {len(points):,} of {len(source.X):,} points"
+    return cast("Race", found), drawn if len(points) < len(
+        source.X
+    ) else f"{source.name}, {len(points):,} points"
+
+
+def _paper(place: session.City, experiment: Experiment) -> None:
+    """One experiment of the paper: knobs, a button, and what came of it."""
+    st.title(experiment.title, anchor=False)
+    st.markdown(f":gray[{experiment.description} In the paper: {experiment.paper_figure}.]")
+    effort = st.session_state["effort"]
+    usual = {**experiment.settings, **(experiment.quick if effort == "quick" else {})}
+    with st.expander("Settings", icon=":material/tune:"):
+        asked = knobs.settings(f"{experiment.name}_{effort}", usual)
+    key = ("experiment", experiment.name, _data_key(place), session.theme(), repr(sorted(asked.items())))
+    shelf = session.shelves().results
+    partial = st.session_state.setdefault("lab_partial", {})
+    if shelf.get(key) is None and not _asked_for(key):
+        st.info("Not run yet with these settings: press Run. It can be stopped, and keeps what is finished.")
+        return
+    try:
+        result = cast(
+            "Result", session.long_work(shelf, key, experiment.title, _work(place, experiment, asked, key))
+        )
+    except session.StoppedError:
+        result = partial.get(key)
+        if result is None:
+            return
+    _show(experiment, result)
+
+
+def _asked_for(key: tuple[Any, ...]) -> bool:
+    """Whether this very run was asked for; the button stays on the page."""
+    if st.button("Run", type="primary", icon=":material/play_arrow:", key="run_experiment"):
+        st.session_state["lab_asked"] = key
+        st.session_state.pop("stopped", None)
+    return bool(st.session_state.get("lab_asked") == key)
+
+
+def _work(
+    place: session.City, experiment: Experiment, asked: dict[str, Any], key: tuple[Any, ...]
+) -> Callable[[Callable[[float, str], None]], object]:
+    """The run; when the planner stops it, what is finished is kept for this visitor."""
+
+    def work(progress: Callable[[float, str], None]) -> object:
+        ended: list[BaseException] = []
+
+        def told(fraction: float, text: str) -> None:
+            try:
+                progress(fraction, text)
+            except BaseException as wish:  # Streamlit ends a run by an exception of its own
+                ended.append(wish)
+                raise Stopped from wish
+
+        data = [_city(place)] if st.session_state["lab_data"] == CITY else experiment.data(session.SEED)
+        try:
+            result = experiment.run(data, seed=session.SEED, progress=told, theme=session.theme(), **asked)
+        except Stopped:
+            raise ended[0] from None
+        if ended:
+            st.session_state["lab_partial"] = {key: result}
+            raise ended[0]
+        return result
+
+    return work
+
+
+def _show(experiment: Experiment, result: Result) -> None:
+    """The figure in the paper's form, what the numbers say, and the numbers."""
+    said = " ".join(result.notes)
+    st.plotly_chart(
+        result.figure,
+        theme=None,
+        config=figures.CONFIG,
+        key=f"figure_{experiment.name}",
+        alt=f"{experiment.title}. {said}",
+    )
+    st.subheader("What the numbers say", anchor=False)
+    st.markdown("\n".join(f"- {words.escaped(note)}" for note in result.notes))
+    with st.expander(f"The numbers, {len(result.table):,} rows", icon=":material/table:"):
+        st.dataframe(result.table.head(10_000), hide_index=True, width="stretch")
+        st.download_button(
+            "Download all as CSV",
+            lambda: result.table.to_csv(index=False).encode(),
+            file_name=f"{experiment.name}.csv",
+            mime="text/csv",
+            on_click="ignore",
+            icon=":material/download:",
+        )
+
+
+def _city(place: session.City) -> Dataset:
+    return Dataset.from_residents(place.residents)
+
+
+def _data_key(place: session.City) -> tuple[str, ...]:
+    if st.session_state["lab_data"] == CITY:
+        return place.key, place.residents.fingerprint
+    return (OWN,)
+
+
+if __name__ == "__main__":
+    from app import main
+
+    main()
