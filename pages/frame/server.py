@@ -5,6 +5,7 @@ the start, workers that are ready before the first visitor, security headers, a 
 line of log a job, and links that survive signing in.
 """
 
+import json
 import logging
 import sys
 from collections.abc import AsyncIterator
@@ -106,8 +107,9 @@ def warm() -> None:
 
 def main() -> None:
     """Check the settings, get warm, and serve until a signal ends it."""
-    logging.basicConfig(format="%(message)s", level=logging.WARNING, stream=sys.stderr)
+    log.addHandler(logging.StreamHandler())  # lines of JSON, without Streamlit's decoration
     log.setLevel(logging.INFO)
+    log.propagate = False
     try:
         settings = config()
         check_login(settings)
@@ -115,9 +117,11 @@ def main() -> None:
         sys.exit(f"EvenReach cannot start. {problem}")
     sys.argv = [str(ROOT / "app.py")]  # whose neighbours .streamlit/ and static/ are
     warm()
+    log.info(json.dumps({"event": "serving", "port": settings.port, "workers": settings.workers}))
     build(settings).run(
         config={
             "server.headless": True,
+            "logger.hideWelcomeMessage": True,  # it would ask a host outside for this server's address
             "server.port": settings.port,
             "server.address": settings.address,
             "server.baseUrlPath": settings.base_path,

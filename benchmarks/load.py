@@ -1,0 +1,238 @@
+"""Many people at once: 50 of them turn the dial on 10,000 residents while one more has heavy work done.
+
+``python -m benchmarks.load`` takes about a minute; ``--minutes 10`` shows that nothing grows.
+The clients speak Streamlit's own protocol over websockets, on loopback only.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import ClientConnection, connect
+
+ROOT = Path(__file__).resolve().parents[1]
+PEOPLE = 50
+EVERY = 4.0  # seconds between two turns of the dial by one person
+CITY = "dataset=generated&k=6"
+HEAVY = "dataset=generated-2m&k=20"
+MEDIAN_MS, P95_MS = 50.0, 300.0
+LARGE = 100_000  # bytes; a message this large is a map and never the end of a run
+
+Row = dict[str, str | float | None]
+
+
+@contextlib.contextmanager
+def server() -> Iterator[tuple[int, int]]:
+    """A server of its own on a free port of loopback; yields the port and the process id."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pages.frame.server"],
+        cwd=ROOT,
+        env=os.environ | {"EVENREACH_PORT": str(port), "EVENREACH_ADDRESS": "127.0.0.1"},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        end = time.monotonic() + 60
+        while process.poll() is None:
+            with contextlib.suppress(OSError):
+                asked(port)
+                break
+            if time.monotonic() > end:
+                break
+            time.sleep(0.2)
+        yield port, process.pid
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def asked(port: int) -> dict[str, int]:
+    """What the server says about its health."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
+        found: dict[str, int] = json.load(answer)
+    return found
+
+
+def memory_mb(pid: int) -> float:
+    """Memory of the server process, without its workers."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return float(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+@dataclass
+class Person:
+    """One browser, as the server sees it."""
+
+    socket: ClientConnection
+    dial: str = ""
+    settings: list[str] = field(default_factory=list)
+    part: str = ""
+    query: str = CITY
+    times: list[float] = field(default_factory=list)
+    errors: int = 0
+    received: int = 0
+
+    async def run(self, turn_to: str | None = None) -> float:
+        """Ask for the page, or turn its dial; returns the milliseconds until the server has sent everything."""
+        message = BackMsg()
+        message.rerun_script.query_string = self.query
+        if turn_to is not None:
+            message.rerun_script.fragment_id = self.part
+            state = message.rerun_script.widget_states.widgets.add(id=self.dial)
+            state.string_array_value.data[:] = [turn_to]
+        begun = time.perf_counter()
+        await self.socket.send(message.SerializeToString())
+        while True:
+            raw = await self.socket.recv()
+            self.received += len(raw)
+            if len(raw) > LARGE:
+                continue
+            answer = ForwardMsg.FromString(raw if isinstance(raw, bytes) else raw.encode())
+            if answer.WhichOneof("type") == "script_finished":
+                return 1000 * (time.perf_counter() - begun)
+            if answer.WhichOneof("type") == "delta":
+                self._learn(answer)
+
+    def _learn(self, answer: ForwardMsg) -> None:
+        """Find the dial, and the part of the page that redraws with it; count errors on screen."""
+        element = answer.delta.new_element
+        kind = element.WhichOneof("type")
+        if kind == "slider" and element.slider.id.endswith("-t"):
+            self.dial, self.settings = element.slider.id, list(element.slider.options)
+            self.part = answer.delta.fragment_id
+        if kind in ("exception", "alert"):
+            self.errors += 1
+
+    async def live(self, until: float, seed: int) -> None:
+        """Turn the dial every few seconds until it is time to go."""
+        chance = random.Random(seed)
+        await asyncio.sleep(chance.random() * EVERY)
+        while time.monotonic() < until:
+            started = time.monotonic()
+            self.times.append(await self.run(chance.choice(self.settings)))
+            await asyncio.sleep(max(0.0, EVERY - (time.monotonic() - started)))
+
+
+@contextlib.asynccontextmanager
+async def visits(port: int, count: int, query: str = CITY) -> AsyncIterator[list[Person]]:
+    """Open so many pages, leave them all at the end."""
+    async with contextlib.AsyncExitStack() as stack:
+        address = f"ws://127.0.0.1:{port}/_stcore/stream"
+        people = []
+        for _ in range(count):
+            door = connect(address, subprotocols=["streamlit"], max_size=None, proxy=None, compression=None)
+            people.append(Person(await stack.enter_async_context(door), query=query))
+        yield people
+
+
+async def measure(port: int, pid: int, minutes: float, people: int = PEOPLE) -> list[Row]:
+    """Let people in, let them turn the dial, let one ask for heavy work, and see."""
+    async with visits(port, 1) as (one,):
+        await one.run()
+        alone = [await one.run(one.settings[i % len(one.settings)]) for i in range(3, 23)]
+        empty = memory_mb(pid)
+        async with visits(port, people) as crowd:
+            for person in crowd:
+                await person.run()
+            quiet = await turns(crowd, minutes / 2)
+            full, early = memory_mb(pid), memory_mb(pid)
+            async with visits(port, 1, HEAVY) as (heavy,):
+                work = asyncio.create_task(heavy.run())
+                busy = await turns(crowd, minutes / 2)
+                running = not work.done()
+                work.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await work
+            late = memory_mb(pid)
+            errors = sum(person.errors for person in crowd)
+    usual = float(np.median(alone))
+    rows: list[Row] = []
+    for name, times in (("", quiet), (", while a plan for 2,000,000 is made", busy)):
+        for what, value, target in (
+            ("median", float(np.median(times)), MEDIAN_MS),
+            ("95th percentile", float(np.percentile(times, 95)), P95_MS),
+        ):
+            case = f"{people} people, a turn each every {EVERY:g} s{name}: {what}, ms ({len(times)} turns)"
+            rows.append({"case": case, "measured": value, "ratio": value / usual, "target": target})
+    rows += [
+        {
+            "case": "the same turn by one person alone: median, ms",
+            "measured": usual,
+            "ratio": 1.0,
+            "target": None,
+        },
+        {"case": "errors on screen", "measured": float(errors), "ratio": None, "target": 0.0},
+        {
+            "case": "the heavy work ran all the while (1: yes)",
+            "measured": float(running),
+            "ratio": None,
+            "target": None,
+        },
+        {"case": "memory per person, MB", "measured": (full - empty) / people, "ratio": None, "target": None},
+        {
+            "case": f"growth in the last {minutes / 2:g} min, MB",
+            "measured": late - early,
+            "ratio": None,
+            "target": None,
+        },
+    ]
+    return rows
+
+
+async def turns(crowd: list[Person], minutes: float) -> list[float]:
+    """Everyone's times over some minutes."""
+    until = time.monotonic() + 60 * minutes
+    for person in crowd:
+        person.times.clear()
+    await asyncio.gather(*(person.live(until, number) for number, person in enumerate(crowd)))
+    return [taken for person in crowd for taken in person.times]
+
+
+def run(minutes: float = 0.8) -> list[Row]:
+    """Measure.
+
+    Parameters
+    ----------
+    minutes : float
+        How long the dial is turned, half of it beside heavy work.
+
+    Returns
+    -------
+    list of dict
+        ``case``; ``measured``; ``ratio``, to one person alone in the same run; ``target``, where one is set.
+    """
+    with server() as (port, pid):
+        rows = asyncio.run(measure(port, pid, minutes))
+        end = time.monotonic() + 20
+        while asked(port)["running"] and time.monotonic() < end:
+            time.sleep(0.2)
+        left = asked(port)["running"]
+        rows.append(
+            {"case": "jobs running after all left", "measured": float(left), "ratio": None, "target": 0.0}
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--minutes", type=float, default=0.8)
+    for row in run(options.parse_args().minutes):
+        against = "" if row["ratio"] is None else f"{row['ratio']:6.2f}×"
+        limit = "" if row["target"] is None else f"  (target {row['target']:g})"
+        print(f"{row['measured']:9.1f}  {against:>7}  {row['case']}{limit}")
