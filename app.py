@@ -12,7 +12,8 @@ from pathlib import Path
 import streamlit as st
 
 from pages import compare, data, guide, how_many, lab, plan
-from pages.frame import address, session, style
+from pages.frame import address, login, session, style
+from tkm_core.jobs import JobError
 from tkm_core.residents import ResidentsError
 
 ASSETS = Path(__file__).parent / "assets"
@@ -36,6 +37,7 @@ def main() -> None:
         initial_sidebar_state=272,
     )
     st.html(style.CSS)
+    login.gate()
     st.logo(ASSETS / f"logo-{session.theme()}.svg", size="large")
     pages = {
         url: st.Page(partial(_framed, render), title=title, url_path=url, default=number == 0)
@@ -46,6 +48,7 @@ def main() -> None:
     for problem in address.read():
         session.notice(f"This link is not quite right: {problem}. The usual setting is used instead.")
     chosen.run()
+    login.leave()
     address.write()
 
 
@@ -55,7 +58,7 @@ def _framed(render: Callable[[], None]) -> None:
         render()
     except session.StoppedError:
         session.show_notices()
-    except (ResidentsError, ValueError) as problem:
+    except (ResidentsError, ValueError, JobError, MemoryError) as problem:
         session.show_notices()
         st.error(str(problem), icon=":material/error:")
 

@@ -9,6 +9,8 @@ from pages.frame import address, controls, session
 from tkm_core import figures
 from tkm_core.counts import Count, compare_counts, one_more, sampled
 from tkm_core.figures.by_count import COUNT_AXES, by_count, count_words, values
+from tkm_core.jobs import tasks
+from tkm_core.plan import Plan
 
 MOST = 12
 
@@ -45,16 +47,13 @@ def _counts(place: session.City, numbers: range, t: float) -> list[Count]:
 
     def work(progress: Callable[[float, str], None]) -> object:
         home = sampled(place.residents)
-        if home is not place.residents:
-            return compare_counts(home, numbers, t, standard=standard, progress=progress)
-        return compare_counts(
-            home,
-            numbers,
-            t,
-            standard=standard,
-            plan_for=lambda k, told: session.quiet_plan(place, k, told),
-            progress=progress,
-        )
+
+        def plan_for(k: int, told: Callable[[float, str], None]) -> Plan:
+            if home is place.residents:
+                return session.quiet_plan(place, k, told)
+            return tasks.plan(home, k, random_state=session.SEED, progress=told)
+
+        return compare_counts(home, numbers, t, standard=standard, plan_for=plan_for, progress=progress)
 
     label = f"Trying 1 to {numbers[-1]} facilities"
     found = session.long_work(session.shelves().results, key, label, work)

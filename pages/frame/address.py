@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from tkm_core.config import config
 from tkm_core.figures import COLOURS, FAIRNESS, LAYERS, UTILITY
 from tkm_core.plan import PLAN_T
 from tkm_core.residents.samples import SAMPLES, find_sample
 from tkm_core.story import METRES
 
 UPLOAD = "upload"
-MOST_FACILITIES = 60
-LARGEST_CITY = 2_000_000  # residents of a generated city that a link may ask for
+MOST_FACILITIES = config().most_facilities
+LARGEST_CITY = min(
+    2_000_000, config().most_residents
+)  # residents of a generated city that a link may ask for
 DIAL = tuple(float(t) for t in PLAN_T)
 
 
@@ -112,7 +115,7 @@ class Field:
 FIELDS: dict[str, Field] = {
     "dataset": Field(next(iter(SAMPLES)), _dataset),
     "upload": Field("", _token),
-    "k": Field(6, _count),
+    "k": Field(min(6, MOST_FACILITIES), _count),
     "t": Field(0.25, _dial),
     "units": Field("km", _one_of(tuple(METRES), "units")),
     "standard": Field(10.0, _amount(0.1, 1000, "the service standard")),

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.frame import address, session
+from tkm_core.config import config
 from tkm_core.figures import LAYERS
 from tkm_core.plan import Plan
 from tkm_core.residents.samples import SAMPLES, find_sample
@@ -112,6 +113,8 @@ def wishes(plan: Plan) -> None:
             key="show",
             persist_state="session",
         )
+        if config().offline_maps:
+            return
         st.segmented_control(
             "Ground",
             ["plain", "streets"],

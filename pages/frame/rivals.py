@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pages.frame import session
-from tkm_core.comparison import Compared, judge, neighbourhoods, solve
+from tkm_core.comparison import Compared, judge
 from tkm_core.figures.small_maps import SmallGround
+from tkm_core.jobs import tasks
 from tkm_core.methods import Solution, describe, estimate
 from tkm_core.plan import Plan
 
@@ -91,7 +92,7 @@ def _solution(
 ) -> object:
     return session.shelves().results.once(
         _key(place, k, t, name, patience),
-        lambda: solve(
+        lambda: tasks.solution(
             place.residents, name, k, t=t, patience=patience, random_state=session.SEED, progress=progress
         ),
         lambda: progress(0.0, "waiting for the same work"),
@@ -102,7 +103,7 @@ def _solution(
 def _radius(place: session.City, k: int, progress: Progress) -> npt.NDArray[np.float64] | None:
     kept = session.shelves().results.once(
         ("radius", *_who(place, k)),
-        lambda: (neighbourhoods(place.residents, k, progress),),
+        lambda: (tasks.radius(place.residents, k, progress),),
         lambda: progress(0.0, "waiting for the same work"),
         _weight(place),
     )

@@ -11,9 +11,11 @@ import streamlit as st
 
 from pages.frame import address
 from pages.frame.shelf import Shelf
+from tkm_core.config import config
 from tkm_core.export import Restored
 from tkm_core.figures import Look, MapGround
-from tkm_core.plan import Plan, make_plan
+from tkm_core.jobs import tasks
+from tkm_core.plan import Plan
 from tkm_core.residents import Residents, ResidentsError
 from tkm_core.residents.samples import find_sample, load_sample
 
@@ -221,14 +223,7 @@ def _plan_key(place: City, k: int) -> Hashable:
 
 
 def _planner(place: City, k: int) -> Callable[[Callable[[float, str], None]], Plan]:
-    def work(progress: Callable[[float, str], None]) -> Plan:
-        plan = make_plan(
-            place.residents, k, random_state=SEED, progress=lambda done, text: progress(0.85 * done, text)
-        )
-        plan.trade_off(progress=lambda done, text: progress(0.85 + 0.15 * done, text))
-        return plan
-
-    return work
+    return lambda progress: tasks.plan(place.residents, k, random_state=SEED, progress=progress)
 
 
 def keep_plan(place: City, plan: Plan) -> None:
@@ -263,7 +258,7 @@ def look(people: str) -> Look:
         unit=address.get("units"),
         colour=address.get("colour"),
         layers=tuple(address.get("show")),
-        streets=address.get("ground") == "streets",
+        streets=address.get("ground") == "streets" and not config().offline_maps,
         people=people,
     )
 

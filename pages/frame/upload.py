@@ -9,7 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from pages.frame.words import escaped
-from tkm_core.residents import Report, Residents, load_residents
+from tkm_core.config import config
+from tkm_core.jobs import tasks
+from tkm_core.residents import Report, Residents
 
 __all__ = [
     "NamedBytes",
@@ -60,6 +62,7 @@ def files() -> list[NamedBytes]:
     given = st.file_uploader(
         "Your file (all parts of a shapefile together)",
         accept_multiple_files=True,
+        max_upload_size=config().upload_mb,
         key="upload",
         on_change=_forget_corrections,
     )
@@ -101,8 +104,11 @@ def read(given: list[NamedBytes], chosen: dict[str, Any]) -> Residents:
     key = digest.hexdigest()
     kept = st.session_state.get("draft_read")
     if kept is None or kept[0] != key:
-        with st.spinner("Reading the file"):
-            found = load_residents(given[0] if len(given) == 1 else given, name=given[0].name, **chosen)
+        with st.spinner("Reading the file", show_time=True):
+            parts = [(file.name, file.getvalue()) for file in given]
+            found = tasks.residents(
+                key, parts, chosen, lambda _fraction, _text: st.session_state.get("draft")
+            )
         kept = key, found
         st.session_state["draft_read"] = kept
     return kept[1]

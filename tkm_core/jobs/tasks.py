@@ -1,9 +1,10 @@
 """The heavy jobs of the app, each a function that can be sent to a worker, and the one pool of this process."""
 
 import atexit
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from tkm_core.jobs.pool import JobPool, Progress
 from tkm_core.methods import Solution
 from tkm_core.path import TiltedPath
 from tkm_core.plan import Floats, Plan, make_plan
-from tkm_core.residents import Report, Residents
+from tkm_core.residents import Report, Residents, ResidentsError, load_residents
 
 MODULES = ("tkm_core.jobs.tasks",)
 
@@ -81,6 +82,55 @@ def radius(residents: Residents, k: int, progress: Progress) -> Floats | None:
     return found
 
 
+def residents(
+    key: str, files: Sequence[tuple[str, bytes]], options: Mapping[str, Any], progress: Progress
+) -> Residents:
+    """Residents as `load_residents` reads them, in a worker: a file that breaks its reader breaks nothing else.
+
+    Parameters
+    ----------
+    key : str
+        A digest of files and options.
+    files : sequence of tuple of (str, bytes)
+        Name and content of each file.
+    options : mapping
+        As `load_residents` takes them.
+    progress : callable
+        As in `JobPool.run`.
+
+    Raises
+    ------
+    ResidentsError
+        If the files cannot be used as they are, or hold more residents than this server plans for.
+    """
+    megabytes = sum(len(content) for _, content in files) / 1e6
+    about = {"job": "read", "megabytes": round(megabytes, 1)}
+    work = partial(_read, list(files), dict(options), config().most_residents)
+    found: Residents = pool().run(("read", key), work, about=about, progress=progress)
+    return found
+
+
+def _read(
+    files: list[tuple[str, bytes]],
+    options: dict[str, Any],
+    most: int,
+    progress: Progress,  # noqa: ARG001  reading is killed, not asked to stop
+) -> Residents:
+    parts = []
+    for name, content in files:
+        part = BytesIO(content)
+        part.name = name
+        parts.append(part)
+    found = load_residents(parts[0] if len(parts) == 1 else parts, name=files[0][0], **options)
+    if len(found) > most:
+        msg = (
+            f"There are {len(found):,} residents in this file; this server plans for at most {most:,}. "
+            "Add them up by block or grid cell, with a column that counts the people of each."
+        )
+        raise ResidentsError(msg, report=found.report)
+    return found
+
+
 def _elsewhere(
     key: tuple[Hashable, ...],
     function: Callable[..., Any],
@@ -108,8 +158,7 @@ def _plan_parts(
 def _bare(residents: Residents) -> Residents:
     """Residents without names, labels and report: positions, weights and what is known of them."""
     bare = replace(residents, name="", report=Report(), labels={})
-    known = {
-        name: residents.__dict__[name] for name in ("xy", "origin", "scale") if name in residents.__dict__
-    }
-    bare.__dict__.update(known)  # where the cached properties live
+    for name in ("xy", "origin", "scale"):
+        if name in residents.__dict__:  # where the cached properties live
+            bare.__dict__[name] = residents.__dict__[name]
     return bare
