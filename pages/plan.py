@@ -6,7 +6,7 @@ from pages.frame import address, controls, exports, rivals, session, words
 from tkm_core import figures
 from tkm_core.plan import Plan
 
-MAP_HEIGHT, PHONE_HEIGHT = 600, 400
+MAP_HEIGHT, PHONE_HEIGHT = 588, 400
 TICK = 0.65  # seconds between two steps of the dial while it plays
 STRIDE = 2  # settings of the dial that one step takes
 
@@ -54,7 +54,12 @@ def _consequences(place: session.City, plan: Plan) -> None:
     ground = session.ground_of(place, width=360 if session.on_phone() else 690, height=height)
     with map_spot:
         st.pydeck_chart(
-            figures.plan_map(plan, i, evaluation, baseline, ground, look),
+            session.map_of(
+                place,
+                plan,
+                (i, look, height),
+                lambda: figures.plan_map(plan, i, evaluation, baseline, ground, look),
+            ),
             height=height,
             key="map",
             alt=figures.map_words(plan, i, evaluation, look),

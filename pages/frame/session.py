@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TypeVar
 
+import pydeck as pdk
 import streamlit as st
 
 from pages.frame import address
@@ -14,6 +15,7 @@ from pages.frame.shelf import Shelf
 from tkm_core.config import config
 from tkm_core.export import Restored
 from tkm_core.figures import Look, MapGround
+from tkm_core.figures.drawn import DrawnDeck
 from tkm_core.jobs import tasks
 from tkm_core.plan import Plan
 from tkm_core.residents import Residents, ResidentsError
@@ -22,6 +24,7 @@ from tkm_core.residents.samples import find_sample, load_sample
 T = TypeVar("T")
 PATIENCE = 0.4  # seconds of work before a progress bar appears: shorter ones would only flicker
 UPLOAD_HOURS = 24
+MAP_BYTES = 256e6  # of drawn maps that are kept: those who look at the same city share them
 SEED = 0
 
 
@@ -58,6 +61,7 @@ class Shelves:
     uploads: Shelf[City]
     plans: Shelf[Plan]
     results: Shelf[object]
+    maps: Shelf[DrawnDeck]
 
 
 @st.cache_resource(show_spinner=False)
@@ -71,6 +75,7 @@ def shelves() -> Shelves:
         uploads=Shelf(10_000_000, hours=UPLOAD_HOURS),
         plans=Shelf(8_000_000),
         results=Shelf(400),
+        maps=Shelf(MAP_BYTES),
     )
 
 
@@ -248,6 +253,17 @@ def ground_of(place: City, *, width: int, height: int) -> MapGround:
         key, lambda: MapGround.of(place.residents, width=width, height=height), lambda: None
     )
     assert isinstance(found, MapGround)  # noqa: S101  the key says what it is
+    return found
+
+
+def map_of(place: City, plan: Plan, what: Hashable, draw: Callable[[], pdk.Deck]) -> DrawnDeck:
+    """A map of a plan, drawn once for all who ask for the same; `what` says everything else it depends on."""
+    sites = hash(plan.path.centers.tobytes())
+    key = (_plan_key(place, plan.k), sites, what)
+    found = shelves().maps.get(key)
+    if found is None:
+        made = DrawnDeck(draw())
+        found = shelves().maps.put(key, made, len(made.text))
     return found
 
 
