@@ -173,25 +173,34 @@ def _paper(place: session.City, experiment: Experiment) -> None:
     """One experiment of the paper: knobs, a button, and what came of it."""
     st.title(experiment.title, anchor=False)
     st.markdown(f":gray[{experiment.description} In the paper: {experiment.paper_figure}.]")
-    effort = st.session_state["effort"]
-    usual = {**experiment.settings, **(experiment.quick if effort == "quick" else {})}
-    with st.expander("Settings", icon=":material/tune:"):
-        asked = knobs.settings(f"{experiment.name}_{effort}", usual)
+    asked = _settings(experiment)
     key = ("experiment", experiment.name, _data_key(place), session.theme(), repr(sorted(asked.items())))
     shelf = session.shelves().results
-    partial = st.session_state.setdefault("lab_partial", {})
-    if shelf.get(key) is None and not _asked_for(key):
-        st.info("Not run yet with these settings: press Run. It can be stopped, and keeps what is finished.")
+    wanted = _asked_for(key)
+    if shelf.get(key) is None and not wanted:
+        st.info("Not run yet with these settings. A run can be stopped and keeps what is finished.")
         return
     try:
         result = cast(
             "Result", session.long_work(shelf, key, experiment.title, _work(place, experiment, asked, key))
         )
     except session.StoppedError:
-        result = partial.get(key)
-        if result is None:
+        kept = st.session_state.get("lab_partial", {}).get(key)
+        if kept is None:
             return
-    _show(experiment, result)
+        result = kept
+    _show(experiment, result, asked)
+
+
+def _settings(experiment: Experiment) -> dict[str, Any]:
+    """The experiment's knobs; on the chosen city it starts from the number of facilities chosen at the side."""
+    effort, k = st.session_state["effort"], address.get("k")
+    usual = {**experiment.settings, **(experiment.quick if effort == "quick" else {})}
+    city = st.session_state["lab_data"] == CITY and isinstance(usual.get("k"), int)
+    with st.expander("Settings", icon=":material/tune:"):
+        if not city:
+            return knobs.settings(f"{experiment.name}_{effort}", usual)
+        return knobs.settings(f"{experiment.name}_{effort}_{k}", {**usual, "k": k})
 
 
 def _asked_for(key: tuple[Any, ...]) -> bool:
@@ -230,7 +239,7 @@ def _work(
     return work
 
 
-def _show(experiment: Experiment, result: Result) -> None:
+def _show(experiment: Experiment, result: Result, asked: dict[str, Any]) -> None:
     """The figure in the paper's form, what the numbers say, and the numbers."""
     said = " ".join(result.notes)
     st.plotly_chart(
@@ -240,6 +249,12 @@ def _show(experiment: Experiment, result: Result) -> None:
         key=f"figure_{experiment.name}",
         alt=f"{experiment.title}. {said}",
     )
+    if "size" in asked:
+        times = f"{asked['repeats']} times" if asked["repeats"] > 1 else "once"
+        st.markdown(
+            f":small[:gray[On samples of at most {asked['size']:,} points of each data set, drawn {times}; distances "
+            "are in units of the data’s spread.]]"
+        )
     st.subheader("What the numbers say", anchor=False)
     st.markdown("\n".join(f"- {words.escaped(note)}" for note in result.notes))
     with st.expander(f"The numbers, {len(result.table):,} rows", icon=":material/table:"):

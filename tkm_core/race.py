@@ -155,7 +155,7 @@ def race(
     --------
     >>> points = np.random.default_rng(0).normal(size=(60, 2))
     >>> run = race(points, 3, t=0.5, starts=2, n_iter=20)
-    >>> bool(run.newton[0].cost()[0] == run.sgd[0].cost()[0]), run.sgd[0].steps
+    >>> bool(np.isclose(run.newton[0].cost()[0], run.sgd[0].cost()[0])), run.sgd[0].steps
     (True, 20)
     """
     points = check_points(X)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pages.frame import session
-from tkm_core.comparison import Compared, judge
+from tkm_core.comparison import FOR_EVERYONE, Compared, judge
 from tkm_core.figures.small_maps import SmallGround
 from tkm_core.jobs import tasks
 from tkm_core.methods import Solution, describe, estimate
@@ -134,7 +134,15 @@ def _who(place: session.City, k: int) -> tuple[Hashable, ...]:
 
 
 def _key(place: session.City, k: int, t: float, name: str, patience: float) -> tuple[Hashable, ...]:
-    return ("solution", *_who(place, k), name, t if name == "tkm" else None, patience)
+    # more patience changes nothing for a method that had enough; FR and SFR may find out only on the way
+    enough = name not in ("fr", "sfr") and (name in FOR_EVERYONE or _seconds(place, k, name) <= patience)
+    return (
+        "solution",
+        *_who(place, k),
+        name,
+        t if name == "tkm" else None,
+        "everyone" if enough else patience,
+    )
 
 
 def _marks_key(place: session.City, k: int) -> Hashable:
@@ -145,6 +153,10 @@ def _weight(place: session.City) -> float:
     return max(1.0, len(place.residents) / WEIGHT)
 
 
+def _seconds(place: session.City, k: int, name: str) -> float:
+    return estimate(name, len(place.residents), 2, k).seconds
+
+
 def _expected(place: session.City, k: int, name: str, patience: float) -> float:
     """Seconds, for the share of the bar; at least a little, so that it always moves."""
-    return max(0.1, min(estimate(name, len(place.residents), 2, k).seconds, patience))
+    return max(0.1, min(_seconds(place, k, name), patience))

@@ -185,7 +185,7 @@ def _level(compared: Sequence[Compared], measure: str, look: Look) -> list[dict[
 def cluster_words(compared: Sequence[Compared], measure: str, look: Look) -> str:
     """What the chart by cluster shows, in a sentence."""
     told = "; ".join(
-        f"{one.title}: {', '.join(f'{value:,.4g}' for value in per_cluster(one, measure, look.unit))}"
+        f"{one.title}: {', '.join(_short(value, 4) for value in per_cluster(one, measure, look.unit))}"
         for one in compared
     )
     return f"{_capital(cluster_label(measure, look.unit))} of every cluster in descending order. {told}."
@@ -193,7 +193,7 @@ def cluster_words(compared: Sequence[Compared], measure: str, look: Look) -> str
 
 def method_words(compared: Sequence[Compared], values: Sequence[float], label: str) -> str:
     """What a chart with one bar a method shows, in a sentence."""
-    told = "; ".join(f"{one.title}: {value:,.3g}" for one, value in zip(compared, values, strict=True))
+    told = "; ".join(f"{one.title}: {_short(value, 3)}" for one, value in zip(compared, values, strict=True))
     return f"{_capital(label)}. {told}."
 
 
