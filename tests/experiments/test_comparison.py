@@ -76,6 +76,22 @@ def test_clusters_in_descending_order_by_the_plain_definition(data, measure):
     assert bars[0].y == pytest.approx(shown.tolist(), rel=1e-4)
 
 
+def test_cluster_notes_count_samples(data):
+    result = by_cluster(
+        data, measure="max_distance", k=3, methods=("tkm", "kmeans++", "mv"), t=(0.1, 1.0), **SMALL
+    )
+    worst = result.table.groupby(["data", "repeat", "method"])["max_distance"].max().unstack()
+    below, falls = (worst["TKM t = 1"] < worst["MV"]).sum(), (worst["TKM t = 1"] < worst["TKM t = 0.1"]).sum()
+    assert f"TKM t = 1: largest distance of cluster 1 below MV's in {below} of 4 samples." in result.notes
+    assert (
+        f"From t = 0.1 to 1 the largest distance of cluster 1 of TKM falls in {falls} of 4 samples."
+        in result.notes
+    )
+    change = (100 * (worst["TKM t = 1"] / worst["k-means++"] - 1)).median()
+    note = next(note for note in result.notes if note.startswith("TKM t = 1 against k-means++"))
+    assert f"largest distance of cluster 1 {change:+.1f} %" in note
+
+
 def test_same_seed_same_numbers_other_seed_other_samples(data):
     def run(seed):
         found = by_cluster(data, measure="variance", methods=("tkm", "mv"), t=(0.2,), seed=seed, **SMALL)

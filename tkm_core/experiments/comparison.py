@@ -302,9 +302,9 @@ def _sse_findings(table: pd.DataFrame, rows: Sequence[Contender]) -> list[str]:
 def _cluster_findings(table: pd.DataFrame, rows: Sequence[Contender], measure: str) -> list[str]:
     """The worst cluster of TKM against the rivals' and over t; what the tilt changes against k-means++."""
     words = {"variance": "variance of cluster 1", "max_distance": "largest distance of cluster 1"}[measure]
-    first = table[table["cluster"] == 1].pivot_table(index="data", columns="method", values=measure)
-    notes = [*_against(first, rows, words, "data sets"), *_along_t(first, rows, words, "falls", "data sets")]
     runs = table[table["cluster"] == 1]
+    first = runs.pivot_table(index=["data", "repeat"], columns="method", values=measure)
+    notes = [*_against(first, rows, words, "samples"), *_along_t(first, rows, words, "falls", "samples")]
     for label in (row.label for row in rows if row.method == "tkm"):
         parts = []
         for name, column in (("SSE", "sse"), (words, measure), ("overall variance", "overall_variance")):
@@ -316,9 +316,8 @@ def _cluster_findings(table: pd.DataFrame, rows: Sequence[Contender], measure: s
             notes.append(f"{label} against k-means++ (medians over all samples): {', '.join(parts)}.")
     ratio = runs.groupby("method")["fairness_ratio"].median()
     listed = ", ".join(f"{row.label} {ratio[row.label]:.2f}" for row in rows if row.label in ratio)
-    notes.append(
-        f"Distance over neighbourhood radius, the worst-off point (median; up to 1 is fair): {listed}."
-    )
+    meaning = "inf where one place holds a k-th of all people" if np.isinf(ratio).any() else "up to 1 is fair"
+    notes.append(f"Distance over neighbourhood radius, the worst-off point (median; {meaning}): {listed}.")
     return notes
 
 
