@@ -75,7 +75,18 @@ def descend(problem: Problem, start: Array, t: float, max_iter: int = 300, tol: 
     small = problem.small(t, centers)
     if len(problem.X) <= CHUNK:
         n_iter, left = kernels.descend(
-            problem.X, problem.weights, centers, problem.n_free, t, small, max_iter, tol, labels, history
+            problem.X,
+            problem.weights,
+            centers,
+            problem.n_free,
+            t,
+            small,
+            max_iter,
+            tol,
+            labels,
+            history,
+            0,
+            np.inf,
         )
     else:
         n_iter, left = _descend_in_chunks(

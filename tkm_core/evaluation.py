@@ -135,7 +135,7 @@ def evaluate(
     if neighbourhood is not None:
         radius = np.asarray(neighbourhood, dtype=np.float64)
         if radius.shape != distance.shape:
-            msg = f"neighbourhood has shape {radius.shape}; it needs one radius for each of the {len(points)} residents."
+            msg = f"neighbourhood has shape {radius.shape}; it needs one for each of the {len(points)} residents."
             raise ValueError(msg)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.where(distance[live] == 0, 0.0, distance[live] / radius[live])

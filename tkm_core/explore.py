@@ -97,8 +97,8 @@ def explore(X, w, fixed, n_free, t, small, column, kinds, patience, tol, seed, b
         kind = kinds[i]
         seeds(X, w, C, n_free, kind, seed + i)
         if kind == KMEANS:
-            descend(X, w, C, n_free, 0.0, True, 30, 1e-2, labels, history)
-        n_iter, _ = descend(X, w, C, n_free, t, small, 100, tol, labels, history)
+            descend(X, w, C, n_free, 0.0, True, 30, 1e-2, labels, history, 0, np.inf)
+        n_iter, _ = descend(X, w, C, n_free, t, small, 100, tol, labels, history, column, best_value)
         if history[n_iter, column] < best_value:
             best_value = history[n_iter, column]
             best[:] = C
@@ -112,7 +112,7 @@ def explore(X, w, fixed, n_free, t, small, column, kinds, patience, tol, seed, b
             if j != closed:
                 _approach(X, C[j], f)
         C[closed] = X[_next_seed(X, w, f, MOVES[np.random.randint(len(MOVES))])]
-        n_iter, _ = descend(X, w, C, n_free, t, small, 100, tol, labels, history)
+        n_iter, _ = descend(X, w, C, n_free, t, small, 100, tol, labels, history, column, best_value)
         failed += 1
         if history[n_iter, column] < best_value * (1.0 - 1e-6):
             best_value = history[n_iter, column]

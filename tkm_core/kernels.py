@@ -201,6 +201,7 @@ def objectives(stats, t, small):
 
 
 RETRY, NEXT, DONE = 0, 1, 2
+HOPE = 5.0
 # t f from which a Newton step is likely to overshoot: the exact tilted mean is taken at once
 HOT_Z = 100.0
 # step fractions that mark an exact tilted mean
@@ -286,11 +287,12 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
 
 
 @njit(nogil=True, cache=True)
-def descend(X, w, C, n_free, t, small, max_iter, tol, labels, history):
+def descend(X, w, C, n_free, t, small, max_iter, tol, labels, history, column, bar):
     """Nearest assignment and tilted means in turn from ``C`` (changed in place) until a fixed point.
 
     Returns the number of steps taken and the longest step that is left, relative to its cluster's radius;
-    ``history`` (max_iter + 1, 3) takes city-wide cost, tilted SSE and SSE of each iterate.
+    ``history`` (max_iter + 1, 3) takes city-wide cost, tilted SSE and SSE of each iterate. Gives up early where
+    HOPE more falls like the last would leave that ``column`` of it above ``bar``.
     """
     k, d = C.shape
     old = np.full(X.shape[0], -1, np.int32)
@@ -310,6 +312,8 @@ def descend(X, w, C, n_free, t, small, max_iter, tol, labels, history):
         history[it] = objectives(stats, t, small)
         if state == DONE or it == max_iter:
             return it, line[:, 4].max()
+        if it > 1 and history[it, column] - HOPE * (history[it - 1, column] - history[it, column]) > bar:
+            return it, line[:, 4].max()
         it += 1
         old[:] = labels
 
@@ -320,15 +324,16 @@ def descend_many(X, w, starts, n_free, t, small, max_iter, tol, values):
     labels = np.empty(X.shape[0], np.int32)
     history = np.empty((max_iter + 1, 3))
     for r in range(starts.shape[0]):
-        n_iter, _ = descend(X, w, starts[r], n_free, t, small, max_iter, tol, labels, history)
+        n_iter, _ = descend(X, w, starts[r], n_free, t, small, max_iter, tol, labels, history, 0, np.inf)
         values[r] = history[n_iter]
 
 
 if __name__ == "__main__":
     # every compiled function once, through the public names, as users call them
-    from tkm_core import evaluate, neighbourhood_radius, tilted_path
+    from tkm_core import TiltedKMeans, evaluate, neighbourhood_radius, tilted_path
 
-    for d in (2, 3):
-        X = np.random.default_rng(0).normal(size=(300, d))
+    for n in (300, 70_000):
+        X = np.random.default_rng(0).normal(size=(n, 2))
         path = tilted_path(X, 3, t=[0.0, 0.1, 10.0, 1e4, np.inf], random_state=0)
-        evaluate(X, path.centers[0], neighbourhood=neighbourhood_radius(X, 3))
+        evaluate(X[:300], path.centers[0], neighbourhood=neighbourhood_radius(X[:300], 3))
+    TiltedKMeans(2, solver="sgd", max_iter=1).fit(X[:300])

@@ -10,13 +10,15 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
 from tkm_core.checks import check_clusters, check_fixed, check_points, check_t, check_weights
-from tkm_core.descent import Descent, Problem, descend
+from tkm_core.descent import Descent, Problem, descend, descend_all
 from tkm_core.objective import Array
-from tkm_core.search import COLUMN, SEARCHES, Search
+from tkm_core.search import COLUMN, Search
+from tkm_core.threads import pool
 
 Progress = Callable[[float, str], None]
 
 ANCHORS = 5  # values of t at which the path is searched for anew
+SEARCHES = 4  # independent searches at each
 LAPS = 4  # most walks up and down
 POLISH = 1  # steps on all residents after a path on stand-ins
 VISIBLE = 0.2  # of the root mean squared distance: a facility that moves farther in one step of t is seen to
@@ -104,15 +106,11 @@ def tilted_path(
     search = Search(Problem.of(points, weights, n_clusters, fixed), fixed, criterion)
     report = progress if progress is not None else _silent
     order = np.argsort(grid, kind="stable")
-    walked = _walk(search, grid[order], rng, report)
+    tilts = grid[order]
+    walked = _walk(search, tilts, rng, report)
     centers = _matched(np.array([each.centers for each in walked]), n_clusters)
-    jumps = _jumps(search.middle, grid[order], centers)
-    final = []
-    for i, tilt in enumerate(grid[order]):
-        report(0.5 + 0.5 * i / len(grid), f"All residents at t = {tilt:.3g}")
-        final.append(
-            descend(search.full, centers[i], tilt, POLISH if search.full is not search.middle else 300)
-        )
+    jumps = _jumps(search.walk, tilts, centers, [each.sse for each in walked])
+    final = _on_all(search, tilts, centers, report)
     report(1.0, "Done")
     back = np.argsort(order, kind="stable")
     return TiltedPath(
@@ -131,14 +129,15 @@ def _silent(fraction: float, text: str) -> None:
 
 
 def _walk(search: Search, grid: Array, rng: np.random.Generator, report: Progress) -> list[Descent]:
-    """The lowest fixed points found on the middle level: searched for at a few t, then handed on."""
+    """The lowest fixed points found on few stand-ins: searched for at a few t, then handed on both ways."""
     column = COLUMN[search.criterion]
     last = len(grid) - 1
     best: dict[int, Descent] = {}
     anchors = sorted({round(i) for i in np.linspace(0, last, ANCHORS)})
     for a, i in enumerate(anchors):
         report(0.4 * a / len(anchors), f"Searching at t = {grid[i]:.3g}")
-        best[i] = descend(search.middle, search.best(grid[i], rng, SEARCHES), grid[i])
+        ends, values = descend_all(search.walk, search.candidates(grid[i], rng, SEARCHES), grid[i])
+        best[i] = descend(search.walk, ends[values[:, column].argmin()], grid[i])
     tried: set[tuple[int, int]] = set()  # (start, t)
     alive: list[Descent] = []  # keeps the identities in `tried` unique
     for lap in range(LAPS):
@@ -152,7 +151,7 @@ def _walk(search: Search, grid: Array, rng: np.random.Generator, report: Progres
                 alive.append(start)
                 share = (lap + (back == 1) / 2 + done / (2 * last + 2)) / LAPS
                 report(0.4 + 0.1 * share, f"Walking the path, t = {grid[i]:.3g}")
-                found = descend(search.middle, start.centers, grid[i])
+                found = descend(search.walk, start.centers, grid[i])
                 if i not in best or found.history[-1, column] < best[i].history[-1, column] * (1 - 1e-9):
                     best[i] = found
                     improved = True
@@ -169,14 +168,31 @@ def _matched(centers: Array, k: int) -> Array:
     return centers
 
 
-def _jumps(problem: Problem, grid: Array, centers: Array) -> NDArray[np.bool_]:
+def _jumps(problem: Problem, grid: Array, centers: Array, sse: list[float]) -> NDArray[np.bool_]:
     """True where facilities move visibly from one t to the next and neither plan leads to the other."""
     jumps = np.zeros(len(grid), dtype=np.bool_)
     for i in range(1, len(grid)):
         moved = np.sqrt(((centers[i] - centers[i - 1]) ** 2).sum(axis=1).max())
-        forward = descend(problem, centers[i - 1], grid[i], tol=1e-4)
-        missed = np.abs(forward.centers - centers[i]).max() > SAME * moved
-        if missed and moved > VISIBLE * np.sqrt(forward.sse):
-            backward = descend(problem, centers[i], grid[i - 1], tol=1e-4)
-            jumps[i] = np.abs(backward.centers - centers[i - 1]).max() > SAME * moved
+        if moved <= VISIBLE * np.sqrt(sse[i]):
+            continue
+        forward = descend(problem, centers[i - 1], grid[i], tol=1e-4).centers
+        backward = descend(problem, centers[i], grid[i - 1], tol=1e-4).centers
+        missed = min(np.abs(forward - centers[i]).max(), np.abs(backward - centers[i - 1]).max())
+        jumps[i] = missed > SAME * moved
     return jumps
+
+
+def _on_all(search: Search, grid: Array, centers: Array, report: Progress) -> list[Descent]:
+    """The plans of the walk as fixed points of all residents; of very many, one step with its error stated."""
+    tasks = [pool().submit(descend, search.middle, each, t) for each, t in zip(centers, grid, strict=True)]
+    done: list[Descent] = []
+    try:
+        for task, t in zip(tasks, grid, strict=True):
+            report(0.5 + 0.5 * len(done) / len(grid), f"All residents at t = {t:.3g}")
+            done.append(task.result())
+            if search.middle is not search.full:
+                done[-1] = descend(search.full, done[-1].centers, t, POLISH)
+    finally:
+        for task in tasks:
+            task.cancel()
+    return done

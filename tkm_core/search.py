@@ -14,8 +14,8 @@ from tkm_core.descent import Problem, descend_all
 from tkm_core.objective import Array
 from tkm_core.threads import in_parallel
 
-LARGE = 20_000  # residents beyond which the search and the path work on stand-ins first
-SEARCHES = 4  # independent searches of n_init="auto"
+LARGE = 20_000  # residents beyond which candidates are compared on stand-ins
+WALK = 3_000  # stand-ins on which the path is walked
 PATIENCE = 20  # moves in a row that may fail before a search gives up
 MILD_TILT = 0.5  # t times the variance up to which the landscape is nearly that of k-means
 COLUMN = {"city": 0, "cluster": 1}  # of a descent's values
@@ -43,24 +43,31 @@ class Search:
         spread = np.average((X - np.average(X, axis=0, weights=w)) ** 2, axis=0, weights=w)
         return float(spread.mean())
 
+    @cached_property
+    def walk(self) -> Problem:
+        """The level on which the path over t is walked."""
+        return self._cells(max(WALK, 100 * self.full.n_free))
+
     def _problem(self, X: Array, weights: Array) -> Problem:
         return Problem.of(X, weights, self.full.n_free, self.fixed)
 
-    def _cells(self, *, mild: bool) -> Problem:
-        count = max(250, 30 * self.full.n_free) if mild else max(1000, 60 * self.full.n_free)
+    def _cells(self, count: int) -> Problem:
         if len(self.middle.X) <= count:
             return self.middle
         return self._problem(*cells(self.middle.X, self.middle.weights, count))
 
-    def candidates(self, t: float, rng: np.random.Generator, count: int) -> Array:
-        """The winners (count, k, d) of independent searches at t."""
+    def candidates(self, t: float, rng: np.random.Generator, count: int | None = None) -> Array:
+        """The winners (count, k, d) of independent searches at t; more and finer ones where t is strong."""
         mild = t * self.variance <= MILD_TILT
+        k, d = self.full.n_free, self.full.X.shape[1]
+        cells_of = max(250 if d <= 3 else 500, 30 * k) if mild else max(1000, 60 * k)
+        count = count or (4 if mild else 8)
         kinds = np.array(
             [explore.KMEANS_PP, explore.FARTHEST, explore.KMEANS if mild else explore.RESIDENTS],
             dtype=np.int64,
         )
-        problem = self._cells(mild=mild)
-        found = np.empty((count, problem.n_free + len(self.fixed), problem.X.shape[1]))
+        problem = self._cells(cells_of)
+        found = np.empty((count, k + len(self.fixed), d))
         seeds = rng.integers(2**31, size=count)
         small = problem.small(t, problem.X[:1])
 
@@ -74,7 +81,7 @@ class Search:
         in_parallel(run, count, 1)
         return found
 
-    def best(self, t: float, rng: np.random.Generator, count: int) -> Array:
+    def best(self, t: float, rng: np.random.Generator, count: int | None = None) -> Array:
         """The candidate that ends lowest on the middle level, and its end there if that is not all residents."""
         found = self.candidates(t, rng, count)
         ends, values = descend_all(self.middle, found, t, tol=1e-4)

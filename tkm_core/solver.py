@@ -23,7 +23,7 @@ from tkm_core.checks import check_clusters, check_fixed, check_points, check_t, 
 from tkm_core.descent import Problem, descend
 from tkm_core.kernels import nearest
 from tkm_core.objective import Array, Labels
-from tkm_core.search import SEARCHES, Search
+from tkm_core.search import Search
 from tkm_core.sgd import descend_by_sgd
 
 
@@ -43,8 +43,8 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Which fixed point wins: the one with the lowest tilted SSE (the paper's objective) or the lowest
         city-wide cost.
     n_init : "auto" or int
-        Number of independent searches ("auto": 4), each with starts of several kinds and moves from the best
-        of them.
+        Number of independent searches ("auto": 4, and 8 where t is strong), each with starts of several kinds
+        and moves from the best of them.
     max_iter : int
         Most steps of one descent; for "sgd", its iterations.
     tol : float
@@ -156,7 +156,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 n_iter=self.max_iter,
             )
         else:
-            count = SEARCHES if self.n_init == "auto" else int(self.n_init)
+            count = None if self.n_init == "auto" else int(self.n_init)
             start = Search(problem, fixed, self.criterion).best(t, rng, count)
             found = descend(problem, start, t, self.max_iter, self.tol)
             if found.n_iter == self.max_iter and found.left > np.sqrt(self.tol):

@@ -145,7 +145,7 @@ def test_on_unit_norm_data_tilted_sse_rises_and_tilted_variance_falls_with_t():
         ({"X": [[0.0, 1.0]], "centers": [[0.0]]}, "centers has 1 column"),
         ({"X": [[0.0]], "centers": []}, "1 dimension"),
         ({"X": [[0.0]], "centers": [[0.0]], "t": -1}, "t is -1"),
-        ({"X": [[0.0]], "centers": [[0.0]], "neighbourhood": [1.0, 2.0]}, "one radius for each of the 1"),
+        ({"X": [[0.0]], "centers": [[0.0]], "neighbourhood": [1.0, 2.0]}, "one for each of the 1"),
         ({"X": [["a"]], "centers": [[0.0]]}, "table of numbers"),
     ],
 )
