@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 TILTS = st.one_of(
-    st.just(0.0), st.floats(1e-9, 1e-3), st.floats(1e-3, 10.0), st.floats(10.0, 1e4), st.just(float("inf"))
+    st.just(0.0), st.floats(1e-6, 1e-3), st.floats(1e-3, 10.0), st.floats(10.0, 1e4), st.just(float("inf"))
 )
 
 
