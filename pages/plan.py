@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.frame import address, controls, exports, rivals, session, words
 from tkm_core import figures
+from tkm_core.figures.drawn import DrawnDeck, DrawnFigure
 from tkm_core.plan import Plan
 
 MAP_HEIGHT, PHONE_HEIGHT = 588, 400
@@ -33,17 +34,24 @@ def _consequences(place: session.City, plan: Plan) -> None:
     with st.container(key="hero", gap="xsmall"):
         st.markdown(words.headline(story), anchors=False)
         st.markdown(words.detail(story, plan, i, address.get("budget")))
-    left, right = st.columns([1.7, 1], gap="medium")
+    left, right = st.container(key="body").columns([1.7, 1], gap="medium")
     with left:
         _dial()
         map_spot = st.container()
     with right, st.container(gap="xsmall"):
         st.table(words.figures_table(story), border="horizontal", hide_index=True)
-        _tradeoff(plan, i, look)
+        _tradeoff(place, plan, i, look)
         st.markdown("**Who lives how near** :gray[share of " + place.people + " within a distance]")
         st.plotly_chart(
-            figures.distances(
-                evaluation, baseline, plan.residents.weights, look, standard=standard, height=222
+            session.drawn(
+                place,
+                plan,
+                ("distances", i, look, standard),
+                lambda: DrawnFigure(
+                    figures.distances(
+                        evaluation, baseline, plan.residents.weights, look, standard=standard, height=222
+                    )
+                ),
             ),
             theme=None,
             config=figures.CONFIG,
@@ -54,11 +62,11 @@ def _consequences(place: session.City, plan: Plan) -> None:
     ground = session.ground_of(place, width=360 if session.on_phone() else 690, height=height)
     with map_spot:
         st.pydeck_chart(
-            session.map_of(
+            session.drawn(
                 place,
                 plan,
-                (i, look, height),
-                lambda: figures.plan_map(plan, i, evaluation, baseline, ground, look),
+                ("map", i, look, height),
+                lambda: DrawnDeck(figures.plan_map(plan, i, evaluation, baseline, ground, look)),
             ),
             height=height,
             key="map",
@@ -120,7 +128,7 @@ def _step() -> None:
     address.put("t", played[-1])
 
 
-def _tradeoff(plan: Plan, i: int, look: figures.Look) -> None:
+def _tradeoff(place: session.City, plan: Plan, i: int, look: figures.Look) -> None:
     """What fairness costs; a click on the curve turns the dial."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**Trade-off** :gray[as the dial turns]", width="content")
@@ -136,23 +144,25 @@ def _tradeoff(plan: Plan, i: int, look: figures.Look) -> None:
                     key=name,
                     persist_state="session",
                 )
+    x, y, budget = address.get("x"), address.get("y"), address.get("budget")
+    others = rivals.on_tradeoff(plan, x, y)
     st.plotly_chart(
-        figures.tradeoff(
+        session.drawn(
+            place,
             plan,
-            i,
-            look,
-            utility=address.get("x"),
-            fairness=address.get("y"),
-            budget=address.get("budget"),
-            others=rivals.on_tradeoff(plan, address.get("x"), address.get("y")),
-            height=236,
+            ("tradeoff", i, look, x, y, budget, tuple(others.items())),
+            lambda: DrawnFigure(
+                figures.tradeoff(
+                    plan, i, look, utility=x, fairness=y, budget=budget, others=others, height=236
+                )
+            ),
         ),
         theme=None,
         config=figures.CONFIG,
         key="tradeoff",
         on_select=_take_clicked,
         selection_mode="points",
-        alt=figures.tradeoff_words(plan, i, address.get("x"), address.get("y"), look),
+        alt=figures.tradeoff_words(plan, i, x, y, look),
     )
 
 

@@ -4,6 +4,10 @@ CSS = """<style>
 @media (min-width: 768px) {
   [data-testid="stMainBlockContainer"] { padding-inline: 1.6rem; }
 }
+@media (max-width: 1199px) {
+  .st-key-body :has(> [data-testid="stColumn"]) { flex-wrap: wrap; }
+  .st-key-body [data-testid="stColumn"] { flex: 1 1 100%; min-width: 100%; }
+}
 [data-testid="stSidebarUserContent"] { padding-bottom: 0.5rem; }
 .st-key-hero [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
 @media (min-width: 1200px) { .st-key-hero { min-height: 5.6rem; } }

@@ -25,6 +25,7 @@ ARGS = [
     "--disable-sync",
     "--no-first-run",
 ]
+expect.set_options(timeout=60_000)  # a busy machine is not a broken page
 PHONE = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36"
 
 
@@ -117,10 +118,8 @@ def visit(server: Server, browser: Browser) -> Iterator[Visit]:
 
 def settled(page: Page) -> None:
     """Until the script has run and nothing on the page is stale."""
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute(
-        "data-test-script-state", "notRunning", timeout=40_000
-    )
-    expect(page.locator("[data-stale=true]")).to_have_count(0, timeout=40_000)
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.locator("[data-stale=true]")).to_have_count(0)
 
 
 def headline(page: Page) -> Locator:
@@ -129,8 +128,8 @@ def headline(page: Page) -> Locator:
 
 def ready(page: Page) -> None:
     """Until the Plan page is complete: sentence, both charts, and the map drawn."""
-    expect(headline(page)).to_contain_text("average trip", timeout=40_000)
-    expect(page.locator(".js-plotly-plot")).to_have_count(2, timeout=40_000)
+    expect(headline(page)).to_contain_text("average trip")
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
     settled(page)
     drawn(page)
 
@@ -146,7 +145,7 @@ def picture(page: Page) -> np.ndarray:
 
 def drawn(page: Page, colours: int = 40) -> np.ndarray:
     """Until the map shows more than its ground."""
-    page.locator("[data-testid=stDeckGlJsonChart]").first.wait_for(timeout=40_000)
+    page.locator("[data-testid=stDeckGlJsonChart]").first.wait_for(timeout=60_000)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         pixels = picture(page)

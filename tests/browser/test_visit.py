@@ -20,10 +20,10 @@ def test_cold_deep_link_goes_through_the_frame(visit: Visit) -> None:
     fresh = Server()
     try:
         page = visit("/guide?k=4", base=fresh.url)
-        expect(page.get_by_role("link", name="Plan")).to_be_visible(timeout=40_000)
+        expect(page.get_by_role("link", name="Plan")).to_be_visible()
         expect(page.get_by_role("tab", name="Glossary")).to_be_visible()
         page.get_by_role("link", name="Plan").click()
-        expect(page.locator(".st-key-hero")).to_contain_text("4 facilities for", timeout=40_000)
+        expect(page.locator(".st-key-hero")).to_contain_text("4 facilities for")
     finally:
         fresh.stop()
 
@@ -64,7 +64,7 @@ def test_messy_file_is_understood_corrected_and_private(visit: Visit) -> None:
     page.locator(".st-key-upload input[type=file]").set_input_files(
         {"name": "berlin.csv", "mimeType": "text/csv", "buffer": MESSY}
     )
-    expect(page.get_by_text(re.compile(r"7 rows read, \d kept"))).to_be_visible(timeout=40_000)
+    expect(page.get_by_text(re.compile(r"7 rows read, \d kept"))).to_be_visible()
     expect(page.get_by_role("button", name="Use these residents")).to_be_visible()
     page.get_by_text("Correct what was guessed").click()
     page.locator(".st-key-fix_weight").get_by_role("combobox").click()
@@ -72,11 +72,11 @@ def test_messy_file_is_understood_corrected_and_private(visit: Visit) -> None:
     expect(page.get_by_text(re.compile(r"\d residents, each counted once"))).to_be_visible()
     settled(page)
     page.get_by_role("button", name="Use these residents").click()
-    expect(page).to_have_url(re.compile(r"dataset=upload.*upload=[\w-]{30,}"), timeout=40_000)
+    expect(page).to_have_url(re.compile(r"dataset=upload.*upload=[\w-]{30,}"))
     other = visit("/data")
     expect(other.get_by_text("In use now")).to_contain_text("Sacramento homes")
     stranger = visit("/?dataset=upload&upload=" + "A" * 32)
-    expect(stranger.get_by_text("no longer here")).to_be_visible(timeout=40_000)
+    expect(stranger.get_by_text("no longer here")).to_be_visible()
 
 
 def test_bad_file_gets_a_sentence(visit: Visit) -> None:
@@ -89,7 +89,7 @@ def test_bad_file_gets_a_sentence(visit: Visit) -> None:
         }
     )
     alert = page.locator("[data-testid=stAlert]")
-    expect(alert).to_be_visible(timeout=40_000)
+    expect(alert).to_be_visible()
     assert "Traceback" not in page.locator("body").inner_text()
 
 
@@ -105,8 +105,6 @@ def test_axe_finds_nothing(visit: Visit, path: str, theme: str) -> None:
     if path == "/":
         ready(page)
     else:
-        expect(page.locator("[data-testid=stMain] [data-testid=stMarkdown]").first).to_be_visible(
-            timeout=40_000
-        )
+        expect(page.locator("[data-testid=stMain] [data-testid=stMarkdown]").first).to_be_visible()
         settled(page)
     assert violations(page) == []
