@@ -9,7 +9,7 @@ RUN python -m venv /opt/venv \
  && /opt/venv/bin/pip uninstall -y pip setuptools \
  # tests of the libraries, debugging leftovers and notebook parts are never used by a server
  && find /opt/venv -type d \( -name tests -o -name test \) -prune -exec rm -rf {} + \
- && rm -rf /opt/venv/lib/python3*/site-packages/pydeck/nbextension /opt/venv/include /opt/venv/share/jupyter
+ && rm -rf /opt/venv/include /opt/venv/share/jupyter
 
 COPY . /app
 WORKDIR /app

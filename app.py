@@ -50,6 +50,7 @@ def main() -> None:
     chosen.run()
     login.leave()
     address.write()
+    session.settle()
 
 
 def _framed(render: Callable[[], None]) -> None:

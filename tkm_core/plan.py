@@ -95,7 +95,7 @@ class Plan:
 
     def centers_lonlat(self, i: int) -> Floats:
         """Facilities at setting i in degrees, longitude first."""
-        return self.residents.to_lonlat(self.centers_xy(i))
+        return self.path_lonlat[i]
 
     @cached_property
     def path_lonlat(self) -> Floats:

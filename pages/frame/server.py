@@ -97,12 +97,21 @@ def build(settings: Config) -> st.App:
 
 
 def warm() -> None:
-    """Import every page and make the first plan, so that the first visitor does not wait for it."""
+    """Import every page, make the first plan and its report, so that the first visitor does not wait for any."""
     import_module("app")
     from pages.frame import address, session
+    from tkm_core import figures
+    from tkm_core.figures.report import html_report
 
-    place = session.sample_city(address.FIELDS["dataset"].default)
-    session.quiet_plan(place, address.FIELDS["k"].default, lambda _fraction, _text: None)
+    usual = {name: field.default for name, field in address.FIELDS.items()}
+    place = session.sample_city(usual["dataset"])
+    plan = session.quiet_plan(place, usual["k"], lambda _fraction, _text: None)
+    i = plan.index(usual["t"])
+    look, story = figures.Look(people=place.people), plan.story(i, people=place.people)
+    html_report(plan, i, story, look, title=place.title)
+    ground = session.ground_of(place, width=690, height=600)
+    figures.plan_map(plan, i, plan.evaluation(i), plan.baseline_evaluation(), ground, look).to_json()
+    session.settle()
 
 
 def main() -> None:

@@ -3,11 +3,11 @@
 import gc
 import secrets
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from itertools import count
+from typing import TypeVar, cast
 
-import pydeck as pdk
 import streamlit as st
 
 from pages.frame import address
@@ -15,17 +15,19 @@ from pages.frame.shelf import Shelf
 from tkm_core.config import config
 from tkm_core.export import Restored
 from tkm_core.figures import Look, MapGround
-from tkm_core.figures.drawn import DrawnDeck
+from tkm_core.figures.drawn import DrawnDeck, DrawnFigure
 from tkm_core.jobs import tasks
 from tkm_core.plan import Plan
 from tkm_core.residents import Residents, ResidentsError
 from tkm_core.residents.samples import find_sample, load_sample
 
 T = TypeVar("T")
+D = TypeVar("D", DrawnDeck, DrawnFigure)
 PATIENCE = 0.4  # seconds of work before a progress bar appears: shorter ones would only flicker
 UPLOAD_HOURS = 24
-MAP_BYTES = 256e6  # of drawn maps that are kept: those who look at the same city share them
+FIGURE_BYTES = 256e6  # of drawn figures that are kept: those who look at the same city share them
 SEED = 0
+SETTLED = (1, 2, 5, 20)  # runs of this process after which the garbage collector is relieved
 
 
 @dataclass(frozen=True)
@@ -61,22 +63,36 @@ class Shelves:
     uploads: Shelf[City]
     plans: Shelf[Plan]
     results: Shelf[object]
-    maps: Shelf[DrawnDeck]
+    figures: Shelf[DrawnDeck | DrawnFigure]
 
 
 @st.cache_resource(show_spinner=False)
 def shelves() -> Shelves:
     """Make the shelves, once a process; weights are numbers of residents."""
-    # Streamlit collects all garbage after every run, which would visit every object of every library.
-    gc.collect()
-    gc.freeze()
     return Shelves(
         cities=Shelf(4_000_000),
         uploads=Shelf(10_000_000, hours=UPLOAD_HOURS),
         plans=Shelf(8_000_000),
         results=Shelf(400),
-        maps=Shelf(MAP_BYTES),
+        figures=Shelf(FIGURE_BYTES),
     )
+
+
+@st.cache_resource(show_spinner=False)
+def _runs() -> Iterator[int]:
+    return count(1)
+
+
+def settle() -> None:
+    """Put what is there to stay out of the garbage collector's sight; called at the end of every run.
+
+    Streamlit collects all garbage after every run, which visits every object of every library: tens of milliseconds,
+    in which nobody else is served. Some libraries load parts only when they are first used, hence more than once;
+    never often, because what is put away and dropped later could be lost.
+    """
+    if next(_runs()) in SETTLED:
+        gc.collect()
+        gc.freeze()
 
 
 class StoppedError(Exception):
@@ -256,15 +272,15 @@ def ground_of(place: City, *, width: int, height: int) -> MapGround:
     return found
 
 
-def map_of(place: City, plan: Plan, what: Hashable, draw: Callable[[], pdk.Deck]) -> DrawnDeck:
-    """A map of a plan, drawn once for all who ask for the same; `what` says everything else it depends on."""
-    sites = hash(plan.path.centers.tobytes())
-    key = (_plan_key(place, plan.k), sites, what)
-    found = shelves().maps.get(key)
+def drawn(place: City, plan: Plan, what: Hashable, draw: Callable[[], D]) -> D:
+    """A figure of a plan, drawn once for all who ask for the same; `what` says everything else it depends on."""
+    key = (_plan_key(place, plan.k), hash(plan.path.centers.tobytes()), what)
+    found = shelves().figures.get(key)
     if found is None:
-        made = DrawnDeck(draw())
-        found = shelves().maps.put(key, made, len(made.text))
-    return found
+        made = draw()
+        shelves().figures.put(key, made, made.size)
+        return made
+    return cast("D", found)
 
 
 def look(people: str) -> Look:
