@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import pandas as pd
 import streamlit as st
 
 from pages.frame import address, controls, rivals, session, words
@@ -10,7 +9,6 @@ from tkm_core import figures
 from tkm_core.comparison import (
     MEASURES,
     Compared,
-    best,
     facility_numbers,
     freedom,
     other_arrangement,
@@ -23,7 +21,6 @@ from tkm_core.figures.small_maps import small_maps
 from tkm_core.methods import METHODS, describe
 from tkm_core.plan import Plan
 
-DECIMALS = {"fairness_ratio": 2}
 VARIANCES = {"variance": "squared distance", "variance_of_distance": "distance"}
 
 
@@ -121,39 +118,11 @@ def _verdict(
 
 def _table(compared: Sequence[Compared], look: figures.Look) -> None:
     """Every measure of every method, the best in each column marked."""
-    standard = session.standard_metres()
-    columns: dict[str, list[str]] = {
-        "Method": [f"**{one.title}**" if one.name == "tkm" else one.title for one in compared]
-    }
-    for key, measure in MEASURES.items():
-        digits = DECIMALS.get(key, 1)
-        values = [measure.value(one.evaluation, look.unit) for one in compared]
-        if all(value == value for value in values):  # NaN where it was not measured
-            texts = [f"{value:,.{digits}f}" for value in values]
-            wide = max(map(len, texts))
-            tops = best(compared, key, look.unit, digits)
-            columns[measure.label(look.unit, standard)] = [
-                words.FIGURE_SPACE * (wide - len(text)) + (f":green[**{text}**]" if top else text)
-                for text, top in zip(texts, tops, strict=True)
-            ]
-    columns["Time, s"] = [f"{one.solution.seconds:.2f}" for one in compared]
-    columns["Facilities stand"] = [
-        f"{len(one.solution.centers)}, on {look.people}"
-        if one.solution.centers_are_points
-        else f"{len(one.solution.centers)}, anywhere"
-        for one in compared
-    ]
-    if any(one.solution.sampled for one in compared):
-        columns["Ran on"] = [
-            "all" if one.solution.sampled is None else f"{one.solution.sampled:,} drawn" for one in compared
-        ]
-    st.html("<style>.st-key-methods_table td, .st-key-methods_table td * { white-space: nowrap; }</style>")
-    with st.container(key="methods_table"):
-        st.table(pd.DataFrame(columns), border="horizontal", hide_index=True)
+    st.html(comparison.method_table(compared, look, session.standard_metres()))
     ratio = (
         " Neighbourhood ratio: the largest distance divided by the radius in which one k-th of everyone lives; "
         "JKL promises at most 2."
-        if "Neighbourhood ratio" in columns
+        if compared[0].evaluation.fairness_ratio is not None
         else " The neighbourhood ratio is left out: for so many it would take too long."
     )
     st.markdown(
@@ -211,7 +180,7 @@ def _maps(place: session.City, plan: Plan, compared: Sequence[Compared], look: f
     reference = plan.path.centers[plan.index(address.get("t"))]
     numbers = [facility_numbers(reference, one.solution.centers) for one in compared]
     ground = rivals.ground_of(place)
-    st.subheader("Where each method builds", anchor=False)
+    st.header("Where each method builds", anchor=False)
     st.html(small_maps(compared, numbers, ground, look))
 
 

@@ -255,7 +255,7 @@ def _show(experiment: Experiment, result: Result, asked: dict[str, Any]) -> None
             f":small[:gray[On samples of at most {asked['size']:,} points of each data set, drawn {times}; distances "
             "are in units of the data’s spread.]]"
         )
-    st.subheader("What the numbers say", anchor=False)
+    st.header("What the numbers say", anchor=False)
     st.markdown("\n".join(f"- {words.escaped(note)}" for note in result.notes))
     with st.expander(f"The numbers, {len(result.table):,} rows", icon=":material/table:"):
         st.dataframe(result.table.head(10_000), hide_index=True, width="stretch")

@@ -173,10 +173,16 @@ def facility_numbers(reference: Floats, centers: Floats) -> Ints:
     return numbers
 
 
-def best(compared: Sequence[Compared], key: str, unit: str, decimals: int) -> list[bool]:
+def decimals(compared: Sequence[Compared], key: str, unit: str) -> int:
+    """Digits after the point that tell the methods apart: two below 10, else one."""
+    values = [MEASURES[key].value(one.evaluation, unit) for one in compared]
+    return 2 if np.nanmax(values, initial=0.0) < 10 else 1
+
+
+def best(compared: Sequence[Compared], key: str, unit: str) -> list[bool]:
     """Which methods are best in a measure, as far as the figures shown can tell."""
-    measure = MEASURES[key]
-    shown = np.array([round(measure.value(one.evaluation, unit), decimals) for one in compared])
+    measure, digits = MEASURES[key], decimals(compared, key, unit)
+    shown = np.array([round(measure.value(one.evaluation, unit), digits) for one in compared])
     if not np.isfinite(shown).any() or len(compared) < 2:
         return [False] * len(compared)
     top = np.nanmax(shown) if measure.more_is_better else np.nanmin(shown)
@@ -217,28 +223,30 @@ class _Standing:
     rival: float
     names: str
     rank: int
+    digits: int
 
 
 def _standing(own: Compared, others: Sequence[Compared], key: str, unit: str) -> _Standing:
     measure = MEASURES[key]
-    mine = round(measure.value(own.evaluation, unit), 1)
-    theirs = [round(measure.value(one.evaluation, unit), 1) for one in others]
+    digits = decimals([own, *others], key, unit)
+    mine = round(measure.value(own.evaluation, unit), digits)
+    theirs = [round(measure.value(one.evaluation, unit), digits) for one in others]
     names = listed([one.short for one, value in zip(others, theirs, strict=True) if value == min(theirs)])
-    return _Standing(mine, min(theirs), names, 1 + sum(value < mine for value in theirs))
+    return _Standing(mine, min(theirs), names, 1 + sum(value < mine for value in theirs), digits)
 
 
 def _place(found: _Standing, what: str, unit: str) -> list[Part]:
     """How TKM ranks, its figure, and the next best, or who is ahead and by how much."""
+    own, rival, behind = (
+        f"{value:,.{found.digits}f}" for value in (found.own, found.rival, found.own - found.rival)
+    )
     if found.rank == 1:
         shared = f", with {found.names}" if found.own == found.rival else ""
-        following = f" (next: {found.names}, {found.rival:,.1f})" if found.own < found.rival else ""
-        return [
-            Part(f"the shortest{what}{shared}", "better"),
-            Part(f": {found.own:,.1f} {unit}{following}"),
-        ]
+        following = f" (next: {found.names}, {rival})" if found.own < found.rival else ""
+        return [Part(f"the shortest{what}{shared}", "better"), Part(f": {own} {unit}{following}")]
     return [
         Part(f"the {RANKS[found.rank]} shortest{what}", "worse"),
-        Part(f": {found.own:,.1f} {unit}, {found.own - found.rival:,.1f} {unit} more than {found.names}"),
+        Part(f": {own} {unit}, {behind} {unit} more than {found.names}"),
     ]
 
 

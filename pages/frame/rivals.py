@@ -27,12 +27,25 @@ def run(place: session.City, k: int, t: float, names: Sequence[str], patience: f
         session.quiet_plan(place, k, lambda part, text: progress(0.2 * part, text))
         expected = [_expected(place, k, name, patience) for name in names]
         whole, done = sum(expected), 0.0
-        for name, seconds in zip(names, expected, strict=True):
+        for number, (name, seconds) in enumerate(zip(names, expected, strict=True), start=1):
+            title = describe(name).title
+            which = f"method {number} of {len(names)}, {title}"
 
-            def told(part: float, text: str, done: float = done, seconds: float = seconds) -> None:
-                progress(0.2 + 0.75 * (done + seconds * part) / whole, text)
+            def told(
+                part: float,
+                text: str,
+                *,
+                done: float = done,
+                seconds: float = seconds,
+                title: str = title,
+                which: str = which,
+            ) -> None:
+                progress(
+                    0.2 + 0.75 * (done + seconds * part) / whole,
+                    f"{which}: {text.removeprefix(f'{title}: ')}",
+                )
 
-            told(0.0, f"{describe(name).title}: starting")
+            told(0.0, "starting")
             _solution(place, k, t, name, patience, told)
             done += seconds
         _radius(place, k, lambda part, text: progress(0.95 + 0.05 * part, text))

@@ -1,7 +1,7 @@
 """Compare: table, charts and maps of the methods, and their marks on the Plan page."""
 
 import json
-import re
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
@@ -17,10 +17,10 @@ def text(app: AppTest) -> str:
 
 
 def rows(app: AppTest) -> dict[str, list[str]]:
-    """The table by method, without its marks."""
-    table = app.table[0].value
-    plain = table.map(lambda cell: re.sub(r"[*\u2007]|:green\[|\]", "", cell))
-    return {row[0]: list(row[1:]) for row in plain.itertuples(index=False)}
+    """The table by method."""
+    html = next(block.proto.body for block in app.get("html") if "er-methods" in block.proto.body)
+    found = [["".join(cell.itertext()) for cell in row] for row in ET.fromstring(html).iter("tr")]
+    return {title: cells for title, *cells in found[1:]}
 
 
 @pytest.fixture

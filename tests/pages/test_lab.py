@@ -61,7 +61,7 @@ def test_experiment_runs_when_asked(lab: AppTest, name: str) -> None:
     assert not lab.exception and not lab.error
     chart = lab.get("plotly_chart")[0].proto
     assert EXPERIMENTS[name].title in chart.alt
-    assert any(block.value == "What the numbers say" for block in lab.subheader)
+    assert any(block.value == "What the numbers say" for block in lab.header)
     assert len(lab.dataframe[0].value) > 0
     lab.run()
     assert lab.get("plotly_chart"), "the result stays"

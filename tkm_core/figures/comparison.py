@@ -1,6 +1,7 @@
 """Charts of the comparison: measures per cluster in the paper's form, and one bar a method."""
 
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from tkm_core.comparison import Compared
+from tkm_core.comparison import MEASURES, Compared, best, decimals
 from tkm_core.figures.charts import layout
 from tkm_core.figures.maps import Look
 from tkm_core.story import METRES, POWERS
@@ -210,6 +211,54 @@ def cluster_table(compared: Sequence[Compared], look: Look) -> pd.DataFrame:
             pd.DataFrame({"Method": [one.title] * size, "Cluster": np.arange(1, size + 1), **columns})
         )
     return pd.concat(tables, ignore_index=True)
+
+
+def method_table(compared: Sequence[Compared], look: Look, standard: float | None = None) -> str:
+    """Every measure of every method as an HTML table, the best of each column marked; it scrolls where it is wide."""
+    colors = look.palette
+    columns: list[tuple[str, list[str], list[bool]]] = []
+    for key, measure in MEASURES.items():
+        values = [measure.value(one.evaluation, look.unit) for one in compared]
+        if np.isfinite(values).all():
+            digits = decimals(compared, key, look.unit)
+            texts = [f"{value:,.{digits}f}" for value in values]
+            columns.append((measure.label(look.unit, standard), texts, best(compared, key, look.unit)))
+    plain = [False] * len(compared)
+    columns.append(("Time, s", [_short(one.solution.seconds, 2) for one in compared], plain))
+    where = [f"on {look.people}" if one.solution.centers_are_points else "anywhere" for one in compared]
+    sites = [f"{len(one.solution.centers)}, {spot}" for one, spot in zip(compared, where, strict=True)]
+    columns.append(("Facilities stand", sites, plain))
+    if any(one.solution.sampled for one in compared):
+        columns.append(("Ran on", [_ran_on(one) for one in compared], plain))
+    line = f"border-bottom:1px solid {colors.border}"
+    number = f"text-align:right;padding:5px 0 5px 14px;white-space:nowrap;{line}"
+    first = f"text-align:left;padding:5px 4px 5px 2px;white-space:nowrap;position:sticky;left:0;{line};"
+    first += f"background:{colors.page};color:{colors.ink}"
+    head = "".join(
+        f'<th scope="col" style="{number};white-space:normal;font-weight:400;color:{colors.muted}">{escape(label)}</th>'
+        for label, _, _ in columns
+    )
+    rows = []
+    for row, one in enumerate(compared):
+        weight = 700 if one.name == "tkm" else 400
+        cells = "".join(
+            f'<td style="{number}{f";color:{colors.better};font-weight:700" if tops[row] else ""}">'
+            f"{escape(texts[row])}</td>"
+            for _, texts, tops in columns
+        )
+        title = f'<th scope="row" style="{first};font-weight:{weight}">{escape(one.title)}</th>'
+        rows.append(f"<tr>{title}{cells}</tr>")
+    return (
+        '<div class="er-methods" role="region" aria-label="The methods in figures" tabindex="0" '
+        'style="overflow-x:auto"><table style="width:100%;border-collapse:collapse;border-spacing:0;'
+        f'font-variant-numeric:tabular-nums;color:{colors.ink}"><thead><tr>'
+        f'<th scope="col" style="{first};font-weight:400;color:{colors.muted}">Method</th>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _ran_on(one: Compared) -> str:
+    return "all" if one.solution.sampled is None else f"{one.solution.sampled:,} drawn"
 
 
 def _short(value: float, digits: int) -> str:
