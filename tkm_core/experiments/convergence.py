@@ -167,7 +167,8 @@ def _draw(table: pd.DataFrame, vary: str, words: str, theme: str) -> go.Figure:
                     else "exact solver: %{y:.4g}<extra></extra>",
                     **where,
                 )
-    figure.update_yaxes(type="log", dtick="D2")
+    ticks = [digit * 10.0**power for power in range(-4, 7) for digit in (1, 2, 5)]
+    figure.update_yaxes(type="log", tickvals=ticks, ticktext=[f"{tick:,.10g}" for tick in ticks])
     return figure
 
 
