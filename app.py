@@ -6,15 +6,12 @@ What pages share (address, residents, plans, long work, look) is in pages/frame.
 """
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
 from pages import compare, data, guide, how_many, lab, plan
-from pages.frame import address, login, session, style
-from tkm_core.jobs import JobError
-from tkm_core.residents import ResidentsError
+from pages.frame import address, login, sentences, session, style
 
 ASSETS = Path(__file__).parent / "assets"
 # url (the file's name), what the menu says, what draws it
@@ -40,7 +37,7 @@ def main() -> None:
     login.gate()
     st.logo(ASSETS / f"logo-{session.theme()}.svg", size="large")
     pages = {
-        url: st.Page(partial(_framed, render), title=title, url_path=url, default=number == 0)
+        url: st.Page(sentences.told(render), title=title, url_path=url, default=number == 0)
         for number, (url, title, render) in enumerate(PAGES)
     }
     st.session_state["pages"] = pages
@@ -51,17 +48,6 @@ def main() -> None:
     login.leave()
     address.write()
     session.settle()
-
-
-def _framed(render: Callable[[], None]) -> None:
-    """Draw a page; what goes wrong is said in a sentence, whatever it is."""
-    try:
-        render()
-    except session.StoppedError:
-        session.show_notices()
-    except (ResidentsError, ValueError, JobError, MemoryError) as problem:
-        session.show_notices()
-        st.error(str(problem), icon=":material/error:")
 
 
 if __name__ == "__main__":

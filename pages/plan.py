@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.frame import address, controls, exports, rivals, session, words
+from pages.frame import address, controls, exports, rivals, sentences, session, words
 from tkm_core import figures
 from tkm_core.figures.drawn import DrawnDeck, DrawnFigure
 from tkm_core.plan import Plan
@@ -19,7 +19,7 @@ def render() -> None:
     plan = session.plan_of(place, address.get("k"))
     controls.wishes(plan)
     playing = st.session_state.get("playing", False)
-    st.fragment(_consequences, run_every=TICK if playing else None)(place, plan)
+    st.fragment(sentences.told(_consequences), run_every=TICK if playing else None)(place, plan)
 
 
 def _consequences(place: session.City, plan: Plan) -> None:

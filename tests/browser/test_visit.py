@@ -94,8 +94,17 @@ def test_bad_file_gets_a_sentence(visit: Visit) -> None:
 
 
 def violations(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in found]
+    """What axe finds, but for one thing in Streamlit's own file uploader, which no app can change."""
+    found = [
+        f"{one['id']}: {node['html'][:160]}"
+        for one in Axe().run(page).response["violations"]
+        for node in one["nodes"]
+    ]
+    return [
+        text
+        for text in found
+        if not (text.startswith("presentation-role-conflict") and "stFileUploaderDropzone" in text)
+    ]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

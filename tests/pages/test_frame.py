@@ -4,6 +4,7 @@ import threading
 import time
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from pages.frame.shelf import Shelf
 from pages.frame.words import escaped
@@ -73,3 +74,18 @@ def test_shelf_survives_work_that_was_stopped() -> None:
 
 def test_text_from_outside_is_harmless_in_markdown() -> None:
     assert escaped("a*b [link](x) :red[no] <b>") == r"a\*b \[link\](x) \:red\[no\] \<b\>"
+
+
+def test_whatever_goes_wrong_is_a_sentence_on_screen() -> None:
+    def broken() -> None:
+        from pages.frame.sentences import told
+
+        def draw() -> None:
+            {}["/secret/path"]
+
+        told(draw)()
+
+    app = AppTest.from_function(broken).run()
+    assert not app.exception
+    assert "should not have" in app.error[0].value
+    assert "secret" not in app.error[0].value
