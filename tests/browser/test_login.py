@@ -1,0 +1,101 @@
+"""Signing in: the door stands before every page, on a cold server too, and the link survives it."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.provider import CLIENT, Provider
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    made = Provider()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def guarded(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A fresh server that wants people to sign in; no page of it has been visited yet."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    home = tmp_path_factory.mktemp("home")
+    (home / ".streamlit").mkdir()
+    (home / ".streamlit" / "secrets.toml").write_text(
+        f'[auth]\nredirect_uri = "{url}/oauth2callback"\ncookie_secret = "{"0123456789abcdef" * 2}"\n'
+        f'client_id = "{CLIENT}"\nclient_secret = "s"\n'
+        f'server_metadata_url = "{provider.url}/.well-known/openid-configuration"\n'
+    )
+    settings = {"EVENREACH_LOGIN": "yes", "EVENREACH_PORT": str(port), "EVENREACH_ADDRESS": "127.0.0.1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pages.frame.server"],
+        cwd=ROOT,
+        env=os.environ | settings | {"HOME": str(home)},
+    )
+    end = time.monotonic() + 90
+    while True:
+        try:
+            urllib.request.urlopen(f"{url}/healthz", timeout=1)
+            break
+        except OSError:
+            assert process.poll() is None, "the server ended"
+            assert time.monotonic() < end, "the server did not start"
+            time.sleep(0.2)
+    yield url
+    process.terminate()
+    process.wait(20)
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    opened = context.new_page()
+    opened.set_default_timeout(40_000)
+    yield opened
+    context.close()
+
+
+@pytest.mark.parametrize(
+    "path", ["/compare?k=4", "/data", "/how_many?dataset=toulouse", "/?k=3&t=2", "/guide"]
+)
+def test_the_door_stands_before_every_page(guarded: str, page: Page, path: str) -> None:
+    """The first of these is the first request this server ever gets."""
+    page.goto(guarded + path)
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.get_by_role("heading")).to_have_text(["Sign in to EvenReach"])
+    expect(
+        page.locator("[data-testid=stDeckGlJsonChart], [data-testid=stTable], [data-testid=stFileUploader]")
+    ).to_have_count(0)
+
+
+def test_the_link_that_was_asked_for_opens_after_signing_in(
+    guarded: str, page: Page, provider: Provider
+) -> None:
+    before = provider.signed_in
+    page.goto(f"{guarded}/how_many?dataset=toulouse&k=3&t=2")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="facility makes the average trip")).to_be_visible()
+    assert provider.signed_in == before + 1
+    assert page.url == f"{guarded}/how_many?dataset=toulouse&k=3&t=2"
+    expect(page.locator("[data-testid=stMain]")).to_contain_text("Towns around Toulouse")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_a_forged_cookie_opens_nothing(guarded: str, page: Page) -> None:
+    page.context.add_cookies([{"name": "_streamlit_user", "value": '{"is_logged_in": true}', "url": guarded}])
+    page.goto(guarded)
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
