@@ -113,7 +113,7 @@ def solve(
     Examples
     --------
     >>> from tkm_core.residents.samples import load_sample
-    >>> solve(load_sample("generated", n=3000), "fr", 3, t=0.1, patience=1.0).sampled
+    >>> solve(load_sample("generated", n=3000), "mv", 3, t=0.1, patience=0.01).sampled
     1000
     """
     uniform = bool((residents.weights == residents.weights[0]).all())

@@ -231,8 +231,8 @@ def method_table(compared: Sequence[Compared], look: Look, standard: float | Non
     if any(one.solution.sampled for one in compared):
         columns.append(("Ran on", [_ran_on(one) for one in compared], plain))
     line = f"border-bottom:1px solid {colors.border}"
-    number = f"text-align:right;padding:5px 0 5px 14px;white-space:nowrap;{line}"
-    first = f"text-align:left;padding:5px 4px 5px 2px;white-space:nowrap;position:sticky;left:0;{line};"
+    number = f"text-align:right;padding:4px 0 4px 14px;white-space:nowrap;{line}"
+    first = f"text-align:left;padding:4px 4px 4px 2px;white-space:nowrap;position:sticky;left:0;{line};"
     first += f"background:{colors.page};color:{colors.ink}"
     head = "".join(
         f'<th scope="col" style="{number};white-space:normal;font-weight:400;color:{colors.muted}">{escape(label)}</th>'
@@ -250,7 +250,7 @@ def method_table(compared: Sequence[Compared], look: Look, standard: float | Non
         rows.append(f"<tr>{title}{cells}</tr>")
     return (
         '<div class="er-methods" role="region" aria-label="The methods in figures" tabindex="0" '
-        'style="overflow-x:auto"><table style="width:100%;border-collapse:collapse;border-spacing:0;'
+        'style="overflow-x:auto;font-size:0.95rem"><table style="width:100%;border-collapse:collapse;'
         f'font-variant-numeric:tabular-nums;color:{colors.ink}"><thead><tr>'
         f'<th scope="col" style="{first};font-weight:400;color:{colors.muted}">Method</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
