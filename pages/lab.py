@@ -1,5 +1,6 @@
 """Lab: the paper's experiments, and the solver's convergence, Newton beside SGD."""
 
+import time
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -15,6 +16,8 @@ from tkm_core.race import Race, race
 RACE = "solvers"
 CITY, OWN = "city", "own"
 EFFORTS = {"quick": "Quick, in seconds", "paper": "As in the paper"}
+PART, NOTHING = "part", "nothing was finished"
+GATHERING = 10.0  # seconds a stopped run is waited for
 LARGEST = 20_000  # points of a sample: beyond, SGD takes minutes a run
 
 
@@ -164,9 +167,8 @@ def _race(place: session.City, asked: dict[str, Any]) -> tuple[Race, str]:
     key = ("race", _data_key(place), k, size, tuple(options.items()))
     found = session.long_work(session.shelves().results, key, "Descending", work)
     drawn = f"{source.name}, a sample of {len(points):,} of {len(source.X):,} points"
-    return cast("Race", found), drawn if len(points) < len(
-        source.X
-    ) else f"{source.name}, {len(points):,} points"
+    everyone = f"{source.name}, {len(points):,} points"
+    return cast("Race", found), drawn if len(points) < len(source.X) else everyone
 
 
 def _paper(place: session.City, experiment: Experiment) -> None:
@@ -185,7 +187,7 @@ def _paper(place: session.City, experiment: Experiment) -> None:
             "Result", session.long_work(shelf, key, experiment.title, _work(place, experiment, asked, key))
         )
     except session.StoppedError:
-        kept = st.session_state.get("lab_partial", {}).get(key)
+        kept = _finished_part(key)
         if kept is None:
             return
         result = kept
@@ -214,7 +216,8 @@ def _asked_for(key: tuple[Any, ...]) -> bool:
 def _work(
     place: session.City, experiment: Experiment, asked: dict[str, Any], key: tuple[Any, ...]
 ) -> Callable[[Callable[[float, str], None]], object]:
-    """The run; when the planner stops it, what is finished is kept for this visitor."""
+    """The run; when the planner stops it, what is finished goes to the shelf, whole or in part."""
+    shelf = session.shelves().results
 
     def work(progress: Callable[[float, str], None]) -> object:
         ended: list[BaseException] = []
@@ -227,16 +230,30 @@ def _work(
                 raise Stopped from wish
 
         data = [_city(place)] if st.session_state["lab_data"] == CITY else experiment.data(session.SEED)
+        shelf.remove((PART, key))
         try:
             result = experiment.run(data, seed=session.SEED, progress=told, theme=session.theme(), **asked)
         except Stopped:
+            shelf.put((PART, key), NOTHING)
             raise ended[0] from None
         if ended:
-            st.session_state["lab_partial"] = {key: result}
+            shelf.put((PART, key), result)
             raise ended[0]
         return result
 
     return work
+
+
+def _finished_part(key: tuple[Any, ...]) -> Result | None:
+    """What was finished when the run was stopped; the run may need a moment to notice."""
+    shelf = session.shelves().results
+    with st.spinner("Gathering what is finished"):
+        for _ in range(round(GATHERING / 0.1)):
+            found = shelf.get((PART, key))
+            if found is not None:
+                return found if isinstance(found, Result) else None
+            time.sleep(0.1)
+    return None
 
 
 def _show(experiment: Experiment, result: Result, asked: dict[str, Any]) -> None:

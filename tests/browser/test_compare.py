@@ -73,3 +73,16 @@ def test_lab_races_and_runs_an_experiment(visit: Visit) -> None:
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("heading", name="What the numbers say")).to_be_visible(timeout=40_000)
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
+
+
+def test_stopped_experiment_shows_what_is_finished(visit: Visit) -> None:
+    page = visit("/lab?dataset=san-francisco&k=3")
+    page.locator(".st-key-experiment").get_by_role("combobox").click()
+    page.get_by_role("option", name="What each method costs on average").click()
+    page.get_by_text("As in the paper", exact=True).click()
+    expect(page.get_by_text("Not run yet with these settings")).to_be_visible(timeout=40_000)
+    settled(page)
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator(".st-key-long_work")).to_contain_text("k = 4", timeout=40_000)
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text(re.compile(r"Stopped after \d+ of \d+ runs"))).to_be_visible(timeout=20_000)
