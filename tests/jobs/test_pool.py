@@ -264,3 +264,9 @@ def test_one_line_a_job_says_what_and_how_long(pool: JobPool, caplog: pytest.Log
     assert 0.3 <= done["took_s"] < 5
     assert done["worker_peak_mb"] > 5
     assert (failed["outcome"], failed["error"]) == ("failed", "ValueError")
+
+
+def test_full_disk_is_a_sentence(pool: JobPool) -> None:
+    with pytest.raises(ValueError, match=r"disk is full .* try again later"):
+        pool.run("fill", work.fill_disk, about=ABOUT)
+    assert pool.run("after", work.double, 1, about=ABOUT) == 2

@@ -1,7 +1,9 @@
 """Jobs for the tests: each does one thing that can happen to work."""
 
 import os
+import resource
 import signal
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -71,3 +73,14 @@ def priority(progress: Progress) -> int:
 
 def pid(progress: Progress) -> int:
     return os.getpid()
+
+
+def fill_disk(progress: Progress) -> None:
+    """As on a full disk: no file may grow."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.write(b"x" * 100_000)
+            file.flush()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

@@ -12,13 +12,16 @@ import numpy as np
 from tkm_core.comparison import neighbourhoods, solve
 from tkm_core.config import config
 from tkm_core.curve import Curve
+from tkm_core.jobs.mending import mend_cache
 from tkm_core.jobs.pool import JobPool, Progress
 from tkm_core.methods import Solution
 from tkm_core.path import TiltedPath
 from tkm_core.plan import Floats, Plan, make_plan
 from tkm_core.residents import Report, Residents, ResidentsError, load_residents
 
-MODULES = ("tkm_core.jobs.tasks",)
+MODULES = ("tkm_core.jobs.tasks",)  # what a worker imports; doing so also mends its cache of compiled code
+
+mend_cache()
 
 
 @cache

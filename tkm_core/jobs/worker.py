@@ -4,6 +4,7 @@ The pool starts it as a plain process: ``multiprocessing`` would import the serv
 """
 
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -25,6 +26,11 @@ READY, PROGRESS, DONE, FAILED, CANCELLED = "ready", "progress", "done", "failed"
 NO_MEMORY = (
     "There is not enough memory on this server for this much work. "
     "Try it with fewer residents or fewer facilities, or ask whoever runs the server for more memory."
+)
+
+NO_ROOM = (
+    "The server's disk is full, so this could not be finished. Nothing was lost; "
+    "please tell whoever runs the server, and try again later."
 )
 
 
@@ -74,6 +80,12 @@ class Desk:
             return CANCELLED, None, peak_mb()
         except MemoryError:
             return FAILED, MemoryError(NO_MEMORY), peak_mb()
+        except OSError as problem:
+            # where nothing can be written at all, Python finds no temporary folder
+            full = problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "temporary dir" in str(
+                problem
+            )
+            return FAILED, ValueError(NO_ROOM) if full else problem, peak_mb()
         except Exception as problem:  # noqa: BLE001  a job's fault is an answer, not the worker's end
             return FAILED, problem, peak_mb()
 
