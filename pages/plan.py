@@ -87,7 +87,8 @@ def _dial() -> None:
             icon=":material/pause:" if playing else ":material/play_arrow:",
             key="play",
             help="Turn the dial slowly from one end to the other.",
-            on_click=_start_or_pause,
+            on_click=_play,
+            args=(not playing,),
         ):
             st.rerun()  # the whole page: only there the beat of the part that redraws can change
         st.select_slider(
@@ -110,11 +111,14 @@ def _take_over() -> None:
         st.session_state["playing"] = False
 
 
-def _start_or_pause() -> None:
-    """Play from where the dial is, from the beginning if it is at its end, or pause."""
-    st.session_state["playing"] = not st.session_state.get("playing", False)
-    t = address.get("t")
-    st.session_state["played"] = [address.DIAL[0] if t == address.DIAL[-1] else t]
+def _play(playing: bool) -> None:  # noqa: FBT001  a callback's only argument
+    """Play from where the dial is (from the beginning if it is at its end), or pause at the step shown last."""
+    st.session_state["playing"] = playing
+    if playing:
+        t = address.get("t")
+        st.session_state["played"] = [address.DIAL[0] if t == address.DIAL[-1] else t]
+    elif st.session_state.get("played"):
+        address.put("t", st.session_state["played"][-1])
 
 
 def _step() -> None:
