@@ -18,6 +18,7 @@ CITY, OWN = "city", "own"
 EFFORTS = {"quick": "Quick, in seconds", "paper": "As in the paper"}
 PART, NOTHING = "part", "nothing was finished"
 GATHERING = 10.0  # seconds a stopped run is waited for
+KNOB = 160  # pixels
 LARGEST = 20_000  # points of a sample: beyond, SGD takes minutes a run
 
 
@@ -112,7 +113,7 @@ def _race_knobs() -> dict[str, Any]:
             key="t",
             persist_state="session",
         )
-    spots = st.columns(6)
+    row = st.container(horizontal=True, gap="small")  # wraps on a phone, where columns would stack
     whole = {
         "starts": ("Starts", 5, 20),
         "n_iter": ("SGD iterations", 500, 5000),
@@ -121,9 +122,9 @@ def _race_knobs() -> dict[str, Any]:
         "size": ("Points", 1000, LARGEST),
     }
     asked: dict[str, Any] = {"t": t}
-    for spot, (name, (label, usual, most)) in zip(spots, whole.items(), strict=False):
+    for name, (label, usual, most) in whole.items():
         asked[name] = int(
-            spot.number_input(
+            row.number_input(
                 label,
                 min_value=1,
                 max_value=most,
@@ -131,9 +132,10 @@ def _race_knobs() -> dict[str, Any]:
                 step=1,
                 key=f"race_{name}",
                 persist_state="session",
+                width=KNOB,
             )
         )
-    asked["learning_rate"] = spots[-1].number_input(
+    asked["learning_rate"] = row.number_input(
         "Learning rate",
         min_value=0.001,
         max_value=10.0,
@@ -142,6 +144,7 @@ def _race_knobs() -> dict[str, Any]:
         format="%g",
         key="race_rate",
         persist_state="session",
+        width=KNOB,
     )
     return asked
 
