@@ -40,5 +40,5 @@ METHOD = Method(
     centers_are_points=False,
     options={k: v for k, v in TiltedKMeans().get_params().items() if k not in ("n_clusters", "random_state")},
     place=place,
-    cost=lambda n, d, k: (0.1 + 6e-5 * n + 2e-6 * n * k, 64 * n * (d + 2)),
+    cost=lambda n, d, k: (0.2 + n * (2e-7 + 2e-8 * k * d), 40 * n + 20_000_000),
 )
