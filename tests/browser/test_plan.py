@@ -167,7 +167,7 @@ def test_downloads_open_again(visit: Visit, tmp_path) -> None:
     report = tmp_path / "report.html"
     saved.value.save_as(report)
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Facilities").click()
+        page.get_by_role("button", name="Facilities", exact=True).click()
     sites = json.loads(saved.value.path().read_text())
     assert len(sites["features"]) == 4
     with page.expect_download() as saved:
