@@ -7,7 +7,11 @@ line of log a job, and links that survive signing in.
 
 import json
 import logging
+import os
+import shutil
+import signal
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -22,6 +26,7 @@ from starlette.routing import Route
 
 from pages.frame.headers import AskedForLink, SecurityHeaders
 from tkm_core.config import Config, ConfigError, config
+from tkm_core.jobs import JobError
 
 ROOT = Path(__file__).resolve().parents[2]
 AUTH_KEYS = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
@@ -96,6 +101,18 @@ def build(settings: Config) -> st.App:
     )
 
 
+def writable_cache() -> None:
+    """Give numba a copy of the compiled code that comes with a read-only image: it uses no folder it cannot write to.
+
+    Called before anything imports numba; workers inherit the setting.
+    """
+    shipped = os.environ.get("NUMBA_CACHE_DIR", "")
+    if shipped and Path(shipped).is_dir() and not os.access(shipped, os.W_OK):
+        copy = Path(tempfile.mkdtemp(prefix="numba-"))
+        shutil.copytree(shipped, copy, dirs_exist_ok=True)
+        os.environ["NUMBA_CACHE_DIR"] = str(copy)
+
+
 def warm() -> None:
     """Import every page, make the first plan and its report, so that the first visitor does not wait for any."""
     import_module("app")
@@ -116,6 +133,7 @@ def warm() -> None:
 
 def main() -> None:
     """Check the settings, get warm, and serve until a signal ends it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as process 1, even before the server takes over
     log.addHandler(logging.StreamHandler())  # lines of JSON, without Streamlit's decoration
     log.setLevel(logging.INFO)
     log.propagate = False
@@ -125,7 +143,11 @@ def main() -> None:
     except ConfigError as problem:
         sys.exit(f"EvenReach cannot start. {problem}")
     sys.argv = [str(ROOT / "app.py")]  # whose neighbours .streamlit/ and static/ are
-    warm()
+    writable_cache()
+    try:
+        warm()
+    except (JobError, ValueError, MemoryError) as problem:  # serve all the same: each page says what is wrong
+        log.info(json.dumps({"event": "cold", "why": str(problem)}))
     log.info(json.dumps({"event": "serving", "port": settings.port, "workers": settings.workers}))
     build(settings).run(
         config={

@@ -267,6 +267,6 @@ def test_one_line_a_job_says_what_and_how_long(pool: JobPool, caplog: pytest.Log
 
 
 def test_full_disk_is_a_sentence(pool: JobPool) -> None:
-    with pytest.raises(ValueError, match=r"disk is full .* try again later"):
+    with pytest.raises(ValueError, match=r"disk is full.* try again later"):
         pool.run("fill", work.fill_disk, about=ABOUT)
     assert pool.run("after", work.double, 1, about=ABOUT) == 2

@@ -1,0 +1,192 @@
+"""The server as a team runs it, with faults made to happen to it: it stays up, and nobody else notices."""
+
+import asyncio
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks import load
+
+ROOT = Path(__file__).parents[2]
+
+
+class Running:
+    """A server of its own on loopback."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.log = folder / "log"
+        fixed = {"EVENREACH_PORT": str(self.port), "EVENREACH_ADDRESS": "127.0.0.1", "EVENREACH_WORKERS": "1"}
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "pages.frame.server"],
+                cwd=ROOT,
+                env=os.environ | fixed | settings,
+                stderr=log,
+            )
+        until(self.answers, 90)
+
+    def answers(self) -> bool:
+        assert self.process.poll() is None, self.log.read_text()
+        try:
+            return self.health()["status"] == "ok"
+        except OSError:
+            return False
+
+    def health(self) -> dict[str, object]:
+        return dict(load.asked(self.port))
+
+    def get(self, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+        door = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        door.request("GET", path, headers=headers)
+        with contextlib.closing(door), door.getresponse() as answer:
+            headers = {name.lower(): value for name, value in answer.getheaders()}
+            return answer.status, headers, answer.read()
+
+    def lines(self) -> list[dict[str, object]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+
+    def workers(self) -> list[int]:
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").parent.parent
+        found = [int(pid) for task in children.glob("*/children") for pid in task.read_text().split()]
+        return [pid for pid in found if b"tkm_core.jobs.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    running = Running(tmp_path_factory.mktemp("server"))
+    yield running
+    running.process.terminate()
+    running.process.wait(20)
+
+
+def test_every_answer_carries_the_security_headers(server: Running) -> None:
+    for path in ("/", "/compare", "/healthz", "/_stcore/health", "/app/static/public-sans-latin.woff2"):
+        status, headers, _ = server.get(path)
+        assert status == 200
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+        assert "frame-ancestors 'self'" in headers["content-security-policy"]
+        assert "object-src 'none'" in headers["content-security-policy"]
+
+
+def test_a_page_of_another_site_can_neither_connect_nor_upload(server: Running) -> None:
+    async def knock(origin: str) -> None:
+        from websockets.asyncio.client import connect
+
+        async with connect(f"ws://127.0.0.1:{server.port}/_stcore/stream", origin=origin, proxy=None):
+            pass
+
+    with pytest.raises(Exception, match="HTTP 403"):
+        asyncio.run(knock("https://elsewhere.example"))
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{server.port}/_stcore/upload_file/session/file", data=b"x", method="PUT"
+    )
+    with pytest.raises(urllib.error.HTTPError, match=r"40[03]"):
+        urllib.request.urlopen(request, timeout=10)
+
+
+def test_a_killed_worker_is_replaced_and_the_health_check_knows(server: Running) -> None:
+    (worker,) = server.workers()
+    os.kill(worker, signal.SIGKILL)
+    until(lambda: server.answers() and server.workers() not in ([], [worker]))
+    assert asyncio.run(_page(server.port, "dataset=toulouse&k=3")) == 0
+
+
+async def _page(port: int, query: str) -> int:
+    """Open a page as a browser does; returns the errors on it."""
+    async with load.visits(port, 1, query) as (one,):
+        await asyncio.wait_for(one.run(), 60)
+        return one.errors
+
+
+def test_a_browser_that_goes_away_takes_its_work_with_it(server: Running) -> None:
+    async def come_and_go() -> None:
+        async with load.visits(server.port, 1, "dataset=generated-1m&k=40") as (one,):
+            asked = asyncio.create_task(one.run())
+            for _ in range(600):
+                if (await asyncio.to_thread(server.health))["running"]:
+                    break
+                await asyncio.sleep(0.1)
+            asked.cancel()
+        assert server.health()["running"] == 1
+
+    asyncio.run(come_and_go())
+    until(lambda: server.health()["running"] == 0)
+    until(lambda: server.lines()[-1]["outcome"] == "cancelled")
+    assert asyncio.run(_page(server.port, "dataset=toulouse&k=4")) == 0
+
+
+def test_a_browser_gone_in_the_middle_of_an_upload_leaves_nothing_behind(server: Running) -> None:
+    with socket.create_connection(("127.0.0.1", server.port)) as door:
+        door.sendall(
+            b"PUT /_stcore/upload_file/a/b HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+            b"Content-Length: 100000000\r\n\r\n--b\r\n" + b"x" * 100_000
+        )
+    assert server.health()["status"] == "ok"
+    assert asyncio.run(_page(server.port, "dataset=toulouse&k=5")) == 0
+
+
+def test_the_log_says_what_and_how_long_and_never_who(server: Running) -> None:
+    asyncio.run(_page(server.port, "dataset=san-francisco&k=5"))
+    until(lambda: server.lines()[-1].get("residents") == 205)
+    line = server.lines()[-1]
+    assert line["job"] == "plan"
+    assert line["outcome"] == "done"
+    assert set(line) == {"time", "job", "residents", "outcome", "waited_s", "took_s", "worker_peak_mb"}
+
+
+def test_a_signal_ends_it_soon_with_all_its_workers(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    workers = running.workers()
+    assert len(workers) == 1
+    running.process.terminate()
+    running.process.wait(10)
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers), 5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"EVENREACH_WORKERS": "some"}, "EVENREACH_WORKERS must be a whole number"),
+        ({"EVENREACH_WORKER": "2"}, "EVENREACH_WORKER is not a setting"),
+        ({"EVENREACH_LOGIN": "yes"}, "there is no [auth] section in .streamlit/secrets.toml"),
+    ],
+)
+def test_a_setting_that_cannot_be_stops_the_start(
+    tmp_path: Path, settings: dict[str, str], sentence: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pages.frame.server"],
+        cwd=ROOT,
+        env=os.environ | {"HOME": str(tmp_path)} | settings,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("EvenReach cannot start. ")
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
