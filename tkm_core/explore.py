@@ -82,7 +82,7 @@ def seeds(X, w, C, n_free, kind, seed):
 def explore(X, w, fixed, n_free, t, small, column, kinds, patience, tol, seed, best):
     """Descend from seeds of each of ``kinds``, then close and reopen facilities of the best.
 
-    It ends when ``patience`` moves in a row have failed.
+    Without kinds it sets out from ``best`` as given. It ends when ``patience`` moves in a row have failed.
 
     ``best`` (k, d) takes the winner by ``column`` of (city-wide cost, tilted SSE, SSE); returns its value.
     """
@@ -93,6 +93,10 @@ def explore(X, w, fixed, n_free, t, small, column, kinds, patience, tol, seed, b
     labels = np.empty(n, np.int32)
     history = np.empty((101, 3))
     best_value = np.inf
+    if len(kinds) == 0:
+        np.random.seed(seed)
+        n_iter, _ = descend(X, w, best, n_free, t, small, 100, tol, labels, history, 0, np.inf)
+        best_value = history[n_iter, column]
     for i in range(len(kinds)):
         kind = kinds[i]
         seeds(X, w, C, n_free, kind, seed + i)

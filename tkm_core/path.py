@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -17,9 +18,7 @@ from tkm_core.threads import pool
 
 Progress = Callable[[float, str], None]
 
-ANCHORS = 5  # values of t at which the path is searched for anew
-SEARCHES = 4  # independent searches at each
-LAPS = 4  # most walks up and down
+ANCHORS = 9  # values of t at which the path is searched for anew
 POLISH = 1  # steps on all residents after a path on stand-ins
 VISIBLE = 0.2  # of the root mean squared distance: a facility that moves farther in one step of t is seen to
 SAME = 0.05  # of the way between two plans: nearer than that, a descent has reached it
@@ -129,35 +128,51 @@ def _silent(fraction: float, text: str) -> None:
 
 
 def _walk(search: Search, grid: Array, rng: np.random.Generator, report: Progress) -> list[Descent]:
-    """The lowest fixed points found on few stand-ins: searched for at a few t, then handed on both ways."""
-    column = COLUMN[search.criterion]
-    last = len(grid) - 1
+    """The lowest fixed points found on few stand-ins: searched for at some t, then handed on both ways.
+
+    Two rounds: the first searches with seeds of its own, the second, at the t between, with moves from what the
+    first found.
+    """
     best: dict[int, Descent] = {}
-    anchors = sorted({round(i) for i in np.linspace(0, last, ANCHORS)})
-    for a, i in enumerate(anchors):
-        report(0.4 * a / len(anchors), f"Searching at t = {grid[i]:.3g}")
-        ends, values = descend_all(search.walk, search.candidates(grid[i], rng, SEARCHES), grid[i])
-        best[i] = descend(search.walk, ends[values[:, column].argmin()], grid[i])
-    tried: set[tuple[int, int]] = set()  # (start, t)
-    alive: list[Descent] = []  # keeps the identities in `tried` unique
-    for lap in range(LAPS):
+    last = len(grid) - 1
+    stops = sorted({round(i) for i in np.linspace(0, last, 2 * ANCHORS - 1)})
+    for number, anchors in enumerate((stops[::2], stops[1::2])):
+        for a, i in enumerate(anchors):
+            report(0.25 * number + 0.2 * a / len(anchors), f"Searching at t = {grid[i]:.3g}")
+            start = best[i].centers if i in best else None
+            ends, _ = descend_all(search.walk, search.candidates(grid[i], rng, start=start), grid[i])
+            for end in ends:
+                _keep_lower(best, i, descend(search.walk, end, grid[i]), search.criterion)
+        _hand_on(best, search, grid, partial(report, 0.25 * number + 0.2, "Walking the path both ways"))
+    return [best[i] for i in range(last + 1)]
+
+
+def _keep_lower(best: dict[int, Descent], i: int, found: Descent, criterion: str) -> bool:
+    """Keep ``found`` for the i-th t if it is lower than what is there; say whether it was."""
+    column = COLUMN[criterion]
+    lower = i not in best or found.history[-1, column] < best[i].history[-1, column] * (1 - 1e-9)
+    if lower:
+        best[i] = found
+    return lower
+
+
+def _hand_on(best: dict[int, Descent], search: Search, grid: Array, alive: Callable[[], None]) -> None:
+    """Descend at each t from the plans of its neighbours, up and down, until nothing gets lower."""
+    tried: set[tuple[int, int]] = set()  # (plan, t)
+    seen: list[Descent] = []  # keeps the identities in `tried` unique
+    improved = True
+    while improved:
         improved = False
         for back in (-1, 1):
-            for done, i in enumerate(range(last + 1)[::-back]):
+            for i in range(len(grid))[::-back]:
                 start = best.get(i + back)
                 if start is None or (id(start), i) in tried:
                     continue
                 tried.add((id(start), i))
-                alive.append(start)
-                share = (lap + (back == 1) / 2 + done / (2 * last + 2)) / LAPS
-                report(0.4 + 0.1 * share, f"Walking the path, t = {grid[i]:.3g}")
+                seen.append(start)
+                alive()
                 found = descend(search.walk, start.centers, grid[i])
-                if i not in best or found.history[-1, column] < best[i].history[-1, column] * (1 - 1e-9):
-                    best[i] = found
-                    improved = True
-        if not improved:
-            break
-    return [best[i] for i in range(last + 1)]
+                improved |= _keep_lower(best, i, found, search.criterion)
 
 
 def _matched(centers: Array, k: int) -> Array:

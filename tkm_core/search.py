@@ -56,18 +56,25 @@ class Search:
             return self.middle
         return self._problem(*cells(self.middle.X, self.middle.weights, count))
 
-    def candidates(self, t: float, rng: np.random.Generator, count: int | None = None) -> Array:
-        """The winners (count, k, d) of independent searches at t; more and finer ones where t is strong."""
+    def candidates(
+        self, t: float, rng: np.random.Generator, count: int | None = None, start: Array | None = None
+    ) -> Array:
+        """The winners (count, k, d) of independent searches at t; more and finer ones where t is strong.
+
+        Each begins with seeds of its own, or all with ``start``.
+        """
         mild = t * self.variance <= MILD_TILT
         k, d = self.full.n_free, self.full.X.shape[1]
         cells_of = max(250 if d <= 3 else 500, 30 * k) if mild else max(1000, 60 * k)
         count = count or (4 if mild else 8)
+        third = explore.KMEANS if mild else explore.RESIDENTS
         kinds = np.array(
-            [explore.KMEANS_PP, explore.FARTHEST, explore.KMEANS if mild else explore.RESIDENTS],
-            dtype=np.int64,
+            [explore.KMEANS_PP, explore.FARTHEST, third] if start is None else [], dtype=np.int64
         )
         problem = self._cells(cells_of)
         found = np.empty((count, k + len(self.fixed), d))
+        if start is not None:
+            found[:] = start
         seeds = rng.integers(2**31, size=count)
         small = problem.small(t, problem.X[:1])
 
