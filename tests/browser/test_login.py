@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import drawn
 from tests.browser.provider import CLIENT, Provider
 
 ROOT = Path(__file__).parents[2]
@@ -91,6 +92,11 @@ def test_the_link_that_was_asked_for_opens_after_signing_in(
     assert provider.signed_in == before + 1
     assert page.url == f"{guarded}/how_many?dataset=toulouse&k=3&t=2"
     expect(page.locator("[data-testid=stMain]")).to_contain_text("Towns around Toulouse")
+    refused: list[str] = []
+    page.on("console", lambda said: refused.append(said.text) if "Content Security" in said.text else None)
+    page.get_by_role("link", name="Plan", exact=True).click()
+    drawn(page)  # the map, within the content policy
+    assert not refused
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
 
