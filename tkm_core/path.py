@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
 from tkm_core.checks import check_clusters, check_fixed, check_points, check_t, check_weights
-from tkm_core.descent import Descent, Problem, descend, descend_all
+from tkm_core.descent import CHUNK, Descent, Problem, descend, descend_all
 from tkm_core.objective import Array
 from tkm_core.search import COLUMN, Search
 from tkm_core.threads import pool
@@ -19,7 +19,8 @@ from tkm_core.threads import pool
 Progress = Callable[[float, str], None]
 
 ANCHORS = 9  # values of t at which the path is searched for anew
-POLISH = 1  # steps on all residents after a path on stand-ins
+POLISH, ENOUGH = 1, 0.05  # most steps on very many residents, and the error at which none is taken
+SEARCHES = 4  # at each t
 VISIBLE = 0.2  # of the root mean squared distance: a facility that moves farther in one step of t is seen to
 SAME = 0.05  # of the way between two plans: nearer than that, a descent has reached it
 
@@ -140,7 +141,7 @@ def _walk(search: Search, grid: Array, rng: np.random.Generator, report: Progres
         for a, i in enumerate(anchors):
             report(0.25 * number + 0.2 * a / len(anchors), f"Searching at t = {grid[i]:.3g}")
             start = best[i].centers if i in best else None
-            ends, _ = descend_all(search.walk, search.candidates(grid[i], rng, start=start), grid[i])
+            ends, _ = descend_all(search.walk, search.candidates(grid[i], rng, SEARCHES, start), grid[i])
             for end in ends:
                 _keep_lower(best, i, descend(search.walk, end, grid[i]), search.criterion)
         _hand_on(best, search, grid, partial(report, 0.25 * number + 0.2, "Walking the path both ways"))
@@ -198,15 +199,16 @@ def _jumps(problem: Problem, grid: Array, centers: Array, sse: list[float]) -> N
 
 
 def _on_all(search: Search, grid: Array, centers: Array, report: Progress) -> list[Descent]:
-    """The plans of the walk as fixed points of all residents; of very many, one step with its error stated."""
-    tasks = [pool().submit(descend, search.middle, each, t) for each, t in zip(centers, grid, strict=True)]
+    """The plans of the walk as fixed points of all residents; of very many, to within a stated error."""
+    many = len(search.full.X) > CHUNK
+    level, tol = (search.middle, 1e-3) if many else (search.full, 1e-6)
+    tasks = [pool().submit(descend, level, each, t, tol=tol) for each, t in zip(centers, grid, strict=True)]
     done: list[Descent] = []
     try:
         for task, t in zip(tasks, grid, strict=True):
             report(0.5 + 0.5 * len(done) / len(grid), f"All residents at t = {t:.3g}")
-            done.append(task.result())
-            if search.middle is not search.full:
-                done[-1] = descend(search.full, done[-1].centers, t, POLISH)
+            found = task.result()
+            done.append(descend(search.full, found.centers, t, POLISH, ENOUGH**2) if many else found)
     finally:
         for task in tasks:
             task.cancel()
