@@ -218,7 +218,7 @@ def run(minutes: float = 0.8) -> list[Row]:
     Returns
     -------
     list of dict
-        ``case``; ``measured``, in ``unit``; ``ratio``, to one person alone in the same run; ``target``, where one is set.
+        ``case``; ``measured``, in ``unit``; ``ratio``, to one person alone in the same run; ``target``, if any.
     """
     with server() as (port, pid):
         rows = asyncio.run(measure(port, pid, minutes))
