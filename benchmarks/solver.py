@@ -4,6 +4,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -17,7 +19,7 @@ from tkm_core.explore import FARTHEST, KMEANS_PP, RESIDENTS, seeds
 from tkm_core.objective import Array
 
 TILTS = (0.01, 0.1, 1.0, 10.0, 100.0)
-PAPER = {"solver": "sgd", "max_iter": 500, "n_epochs": 5, "learning_rate": 0.05}
+PAPER: dict[str, Any] = {"solver": "sgd", "max_iter": 500, "n_epochs": 5, "learning_rate": 0.05}
 Row = dict[str, str | float | None]
 
 # peak memory of a fit, in a process of its own: (seconds, bytes beyond the input, bytes of the input)
@@ -115,13 +117,9 @@ def against_sgd() -> Iterator[Row]:
     """Time of the SGD at the paper's settings over ours, searches included."""
     for n, goal in ((1_000, 100), (10_000, 100), (100_000, 300)):
         X = city(n, 3)
-        ours = seconds(lambda X=X: TiltedKMeans(4, t=0.1, random_state=0).fit(X), 5)
-        sgd = seconds(
-            lambda X=X, n=n: TiltedKMeans(
-                4, t=0.1, batch_size=max(100, n // 50), random_state=0, **PAPER
-            ).fit(X),
-            1,
-        )
+        ours = seconds(partial(TiltedKMeans(4, t=0.1, random_state=0).fit, X), 5)
+        paper = TiltedKMeans(4, t=0.1, batch_size=max(100, n // 50), random_state=0, **PAPER)
+        sgd = seconds(partial(paper.fit, X), 1)
         yield {
             "case": f"times faster than the SGD (500 iterations, 5 epochs), n = {n:,}, d = 3, k = 4, t = 0.1",
             "measured": sgd / ours,
@@ -144,7 +142,7 @@ def against_kmeans() -> Iterator[Row]:
     }
     for n in (10_000, 100_000, 1_000_000):
         X = million[:n]
-        path = seconds(lambda X=X: tilted_path(X, 10, random_state=0), 1)
+        path = seconds(partial(tilted_path, X, 10, random_state=0), 1)
         yield {
             "case": f"path of 61 t, n = {n:,}, k = 10, against that KMeans fit of 1,000,000",
             "measured": path / kmeans,
@@ -175,10 +173,8 @@ def growth() -> Iterator[Row]:
     """The exponent of time against n from 10,000 to 5,000,000."""
     sizes = (10_000, 50_000, 200_000, 1_000_000, 5_000_000)
     X = city(sizes[-1])
-    times = [
-        seconds(lambda n=n: TiltedKMeans(4, t=0.1, random_state=0).fit(X[:n]))
-        for n in tqdm(sizes, "growth", leave=False)
-    ]
+    model = TiltedKMeans(4, t=0.1, random_state=0)
+    times = [seconds(partial(model.fit, X[:n])) for n in tqdm(sizes, "growth", leave=False)]
     spelled = ", ".join(f"{n:,}: {s:.2f} s" for n, s in zip(sizes, times, strict=True))
     yield {
         "case": f"exponent of time against n, d = 2, k = 4 ({spelled})",

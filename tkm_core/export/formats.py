@@ -139,11 +139,8 @@ def _kml(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
         msg = "KML holds WGS84 degrees only: choose WGS84, or another format."
         raise ValueError(msg)
     named = frame.copy()
-    if "resident" in named:
-        title = named["resident"].astype(str)
-    else:
-        title = "Facility " + named["facility"].astype(str)
-    named.insert(0, "Name", title)
+    prefix, column = ("", "resident") if "resident" in named else ("Facility ", "facility")
+    named.insert(0, "Name", prefix + named[column].astype(str))
     # The other KML driver of GDAL writes some text without escaping it.
     named.to_file(file, driver="KML", engine="pyogrio", layer=name)
 

@@ -145,7 +145,7 @@ class _Master:
         self.gap, self.round = 0.0, 0
         self.stopped: BaseException | None = None
         self.looked = monotonic()
-        self.highs = highspy.Highs()  # type: ignore[no-untyped-call]
+        self.highs = highspy.Highs()
         self.highs.setOptionValue("output_flag", False)  # noqa: FBT003 - the library's own form
         self.highs.setOptionValue("threads", 1)
         none = np.empty(0, dtype=np.int32)
