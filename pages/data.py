@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.frame import address, planfiles, session, upload
+from pages.frame import address, planfiles, session, upload, words
 from tkm_core import figures
 from tkm_core.residents import Residents, ResidentsError
 from tkm_core.residents.samples import SAMPLES
@@ -33,7 +33,7 @@ def _understand(files: list[upload.NamedBytes]) -> Residents | None:
     try:
         found = upload.read(files, choices)
     except ResidentsError as problem:
-        st.error(str(problem), icon=":material/error:")
+        st.error(upload.escaped(str(problem)), icon=":material/error:")
         upload.questions(problem.report, needs=problem.needs, suggestions=problem.suggestions)
         if problem.report is not None and len(problem.report.preview):
             st.markdown("**The first rows of the file**")
@@ -66,7 +66,7 @@ def _preview(found: Residents) -> None:
         key="people",
         help="Used in sentences: “homes”, “pupils”.",
     )
-    place = session.City("preview", found.name, people.strip() or "residents", found)
+    place = session.City("preview", found.name, words.plain(people, "residents"), found)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if st.button("Use these residents", type="primary", icon=":material/check:", key="use_upload"):
             session.keep_upload(found, place.people)

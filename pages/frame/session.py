@@ -12,6 +12,7 @@ import streamlit as st
 
 from pages.frame import address
 from pages.frame.shelf import Shelf
+from pages.frame.words import plain
 from tkm_core.config import config
 from tkm_core.export import Restored
 from tkm_core.figures import Look, MapGround
@@ -135,7 +136,7 @@ def keep_upload(residents: Residents, people: str) -> City:
     """Take a checked upload into use: it gets a new secret token, and the address names it."""
     token = secrets.token_urlsafe(24)
     kept = shelves().uploads.put(
-        token, City(token, residents.name, people, residents), max(len(residents), 1000)
+        token, City(token, plain(residents.name, "Your data"), people, residents), max(len(residents), 1000)
     )
     address.put("dataset", address.UPLOAD)
     address.put("upload", token)

@@ -16,6 +16,20 @@ def escaped(text: str) -> str:
     return text
 
 
+def plain(text: str, otherwise: str) -> str:
+    """A name from outside as letters, digits and a few harmless signs: no mark-up, no marks that turn text around.
+
+    Examples
+    --------
+    >>> plain("homes ![x](http://e.example) \u202egnp", "residents")
+    'homes x http e.example gnp'
+    >>> plain("<*>", "residents")
+    'residents'
+    """
+    kept = "".join(sign if sign.isalnum() or sign in " .,-_'’&+" else " " for sign in text)
+    return " ".join(kept.split())[:80] or otherwise
+
+
 def toned(parts: tuple[Part, ...]) -> str:
     """Sentence parts with their tones as colours."""
     return "".join(
