@@ -80,6 +80,12 @@ def test_without_workers_the_same_is_done_here() -> None:
         JobPool(0).run("refuse", work.refuse, about=ABOUT)
 
 
+def test_a_small_job_does_not_wait_for_the_first_worker(one: JobPool) -> None:
+    assert one.run("pid", work.pid, about=ABOUT, small=True) == os.getpid()
+    one.run("warm", work.pid, about=ABOUT)
+    assert one.run("pid", work.pid, about=ABOUT, small=True) != os.getpid()
+
+
 def test_progress_comes_through_and_rises(pool: JobPool) -> None:
     progress, _, told = visitor()
     pool.run("steps", work.steps, 1.0, about=ABOUT, progress=progress)

@@ -26,6 +26,7 @@ def quiet(_fraction: float, _text: str) -> None:
 @pytest.fixture(scope="module", autouse=True)
 def pool() -> Iterator[JobPool]:
     made = JobPool(1, modules=tasks.MODULES)
+    made._started.wait(60)
     patch = pytest.MonkeyPatch()
     patch.setattr(tasks, "pool", lambda: made)
     yield made

@@ -156,6 +156,7 @@ class JobPool:
         self._running: set[int] = set()
         self._changed = threading.Condition()
         self._closed = False
+        self._started = threading.Event()
         self._staff: dict[int, Worker] = {}
         self._desks = [
             threading.Thread(target=self._desk, args=(number,), name=f"desk-{number}", daemon=True)
@@ -171,6 +172,7 @@ class JobPool:
         *arguments: Any,
         about: Mapping[str, Any],
         progress: Progress | None = None,
+        small: bool = False,
     ) -> Any:
         """Do a job, or join those who wait for the same one.
 
@@ -187,6 +189,8 @@ class JobPool:
         progress : callable, optional
             Called in this thread several times a second with a fraction and a text, the place in line included.
             An exception raised in it leaves the job; when all have left, it is cancelled.
+        small : bool
+            Whether it takes so little that it is done in this thread until the first worker has started.
 
         Raises
         ------
@@ -194,7 +198,7 @@ class JobPool:
             If the worker was lost or the line is full. What the function raises is raised here, too.
         """
         tell = progress or (lambda _fraction, _text: None)
-        if self.workers == 0:
+        if self.workers == 0 or (small and not self._started.is_set()):
             return self._here(function, arguments, about, tell)
         job = self._ask(key, function, arguments, about)
         try:
@@ -317,6 +321,7 @@ class JobPool:
             self._staff[number] = worker
         with contextlib.suppress(EOFError, OSError):
             if worker.connection.poll(PATIENCE) and worker.connection.recv()[0] == READY:
+                self._started.set()
                 return worker
         worker.end()
         return None

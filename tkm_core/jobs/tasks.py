@@ -21,6 +21,8 @@ from tkm_core.residents import Report, Residents, ResidentsError, load_residents
 
 MODULES = ("tkm_core.jobs.tasks",)  # what a worker imports; doing so also mends its cache of compiled code
 
+SMALL = 2_000  # residents; the first plan on a new server need not wait for its workers
+
 mend_cache()
 
 
@@ -144,7 +146,8 @@ def _elsewhere(
 ) -> Any:
     """Run in the pool; the log says what and for how many, never for whom."""
     told = {"job": key[0], "residents": len(residents), **about}
-    return pool().run(key, function, _bare(residents), *arguments, about=told, progress=progress)
+    small = len(residents) <= SMALL
+    return pool().run(key, function, _bare(residents), *arguments, about=told, progress=progress, small=small)
 
 
 def _plan_parts(
