@@ -3,51 +3,26 @@
 import contextlib
 import json
 import logging
-import os
-import subprocess
-import sys
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from multiprocessing.connection import Pipe
-from pathlib import Path
 from typing import Any
 
+from tkm_core.jobs.problems import BUSY, CLOSED, LOST, NO_WORKER, TOO_LONG, BusyError, JobError
+from tkm_core.jobs.process import Worker
 from tkm_core.jobs.worker import CANCELLED, DONE, PROGRESS, READY
 
 Progress = Callable[[float, str], None]
 
-ROOT = Path(__file__).resolve().parents[2]
 BEAT = 0.15  # seconds between two looks at a job by those who wait for it
 LINGER = 3.0  # seconds a job goes on without anyone: a page that is drawn anew asks again at once
 GRACE = 2.0  # seconds a worker gets to stop by itself
 PATIENCE = 60.0  # seconds a worker gets to start
 
 log = logging.getLogger("evenreach.jobs")
-
-
-class JobError(RuntimeError):
-    """A job that was lost, with the sentence for whoever waits for it."""
-
-
-class BusyError(JobError):
-    """So many jobs wait that no more are taken."""
-
-
-LOST = (
-    "This work was ended from outside before it was done, most likely because the server ran out of memory. "
-    "Everything else goes on. Try again; if it happens again, use fewer residents or fewer facilities."
-)
-TOO_LONG = (
-    "This work was stopped because it took longer than the {minutes} minutes that this server allows. "
-    "Use fewer residents or fewer facilities, or ask whoever runs the server for more time."
-)
-BUSY = "The server has too much to do: {waiting} jobs are waiting already. Please try again in a few minutes."
-NO_WORKER = "The server could not start a process for this work. Please try again in a minute."
-CLOSED = "The server is shutting down."
 
 
 @dataclass(eq=False)
@@ -86,34 +61,6 @@ class Health:
     def well(self) -> bool:
         """Whether work can be done: a worker is there, or none is wanted."""
         return self.workers == 0 or self.alive > 0
-
-
-class Worker:
-    """The server's end of one worker process."""
-
-    def __init__(self, memory_mb: int, modules: Sequence[str]) -> None:
-        self.connection, theirs = Pipe()
-        code = "import sys; from tkm_core.jobs.worker import main; main(sys.argv[1:])"
-        search = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-        with theirs:
-            self.process = subprocess.Popen(  # noqa: S603  our own program with our own numbers
-                [sys.executable, "-c", code, str(theirs.fileno()), str(memory_mb), *modules],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": search},
-            )
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process runs."""
-        return self.process.poll() is None
-
-    def end(self) -> None:
-        """Kill it, wherever it is."""
-        with contextlib.suppress(OSError):
-            self.connection.close()
-        self.process.kill()
-        self.process.wait()
 
 
 class JobPool:
