@@ -305,6 +305,8 @@ def watch(arguments, until, timeout=60):
         stdout=follower,
         stderr=follower,
         start_new_session=True,
+        # a test run started in the background ignores Ctrl-C, and so would its children
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(follower)
     shown, sent, end = b"", False, time.monotonic() + timeout

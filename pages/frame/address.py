@@ -119,7 +119,7 @@ FIELDS: dict[str, Field] = {
     "t": Field(0.25, _dial),
     "units": Field("km", _one_of(tuple(METRES), "units")),
     "standard": Field(10.0, _amount(0.1, 1000, "the service standard")),
-    "budget": Field(5, lambda text: int(_amount(0, 50, "the budget")(text))),
+    "budget": Field(10, lambda text: int(_amount(0, 50, "the budget")(text))),
     "colour": Field("facility", _one_of(COLOURS, "the colour")),
     "show": Field(list(LAYERS), _layers),
     "ground": Field("plain", _one_of(("plain", "streets"), "the ground")),

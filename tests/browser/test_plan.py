@@ -85,7 +85,7 @@ def test_click_on_the_curve_sets_the_dial(visit: Visit) -> None:
 
 
 def test_budget_and_suggestion_set_the_dial(visit: Visit) -> None:
-    page = visit("/?t=5")
+    page = visit("/?t=5&budget=5")
     ready(page)
     page.get_by_role("button", name="To budget").click()
     expect(page.locator(".st-key-hero")).to_contain_text("Within your budget of +5 %")

@@ -12,14 +12,22 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks import load
 
 ROOT = Path(__file__).parents[2]
+
+
+def finish(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run to its end in a thread of its own: the browser tests keep a loop running in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 class Running:
@@ -99,7 +107,7 @@ def test_a_page_of_another_site_can_neither_connect_nor_upload(server: Running) 
             pass
 
     with pytest.raises(Exception, match="HTTP 403"):
-        asyncio.run(knock("https://elsewhere.example"))
+        finish(knock("https://elsewhere.example"))
     request = urllib.request.Request(
         f"http://127.0.0.1:{server.port}/_stcore/upload_file/session/file", data=b"x", method="PUT"
     )
@@ -111,7 +119,7 @@ def test_a_killed_worker_is_replaced_and_the_health_check_knows(server: Running)
     (worker,) = server.workers()
     os.kill(worker, signal.SIGKILL)
     until(lambda: server.answers() and server.workers() not in ([], [worker]))
-    assert asyncio.run(_page(server.port, "dataset=toulouse&k=3")) == 0
+    assert finish(_page(server.port, "dataset=toulouse&k=3")) == 0
 
 
 async def _page(port: int, query: str) -> int:
@@ -132,10 +140,10 @@ def test_a_browser_that_goes_away_takes_its_work_with_it(server: Running) -> Non
             asked.cancel()
         assert server.health()["running"] == 1
 
-    asyncio.run(come_and_go())
+    finish(come_and_go())
     until(lambda: server.health()["running"] == 0)
     until(lambda: server.lines()[-1]["outcome"] == "cancelled")
-    assert asyncio.run(_page(server.port, "dataset=toulouse&k=4")) == 0
+    assert finish(_page(server.port, "dataset=toulouse&k=4")) == 0
 
 
 def test_a_browser_gone_in_the_middle_of_an_upload_leaves_nothing_behind(server: Running) -> None:
@@ -145,11 +153,11 @@ def test_a_browser_gone_in_the_middle_of_an_upload_leaves_nothing_behind(server:
             b"Content-Length: 100000000\r\n\r\n--b\r\n" + b"x" * 100_000
         )
     assert server.health()["status"] == "ok"
-    assert asyncio.run(_page(server.port, "dataset=toulouse&k=5")) == 0
+    assert finish(_page(server.port, "dataset=toulouse&k=5")) == 0
 
 
 def test_the_log_says_what_and_how_long_and_never_who(server: Running) -> None:
-    asyncio.run(_page(server.port, "dataset=san-francisco&k=5"))
+    finish(_page(server.port, "dataset=san-francisco&k=5"))
     until(lambda: server.lines()[-1].get("residents") == 205)
     line = server.lines()[-1]
     assert line["job"] == "plan"
