@@ -104,7 +104,8 @@ def enclosing_ball(X, start):
             coef[0] = 1.0 - lam.sum()
         delta = target - c
         dist2 = (delta * delta).sum()
-        if dist2 <= 1e-28 * scale:
+        # a support that spans the space has its circumcentre where we stand
+        if size == d + 1 or dist2 <= 1e-24 * scale:
             worst = 0
             for a in range(size):
                 if coef[a] < coef[worst]:
@@ -142,15 +143,8 @@ def enclosing_ball(X, start):
                     hit = i
         c = c + fraction * delta
         if hit >= 0:
-            if size == d + 1:
-                worst = 0
-                for a in range(size):
-                    if coef[a] < coef[worst]:
-                        worst = a
-                support[worst] = hit
-            else:
-                support[size] = hit
-                size += 1
+            support[size] = hit
+            size += 1
     return c
 
 

@@ -78,6 +78,9 @@ def test_optimality_equation(problem, t):
     assert np.abs(pull).max() <= 1e-8 * (spread + 1e-300)
 
 
+@pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning"
+)  # scikit-learn's own, on duplicates
 @settings(max_examples=60, deadline=None)
 @given(problems(max_n=200), st.integers(0, 9))
 def test_t_zero_is_scikit_learn(problem, seed):

@@ -162,7 +162,8 @@ def test_the_log_says_what_and_how_long_and_never_who(server: Running) -> None:
     line = server.lines()[-1]
     assert line["job"] == "plan"
     assert line["outcome"] == "done"
-    assert set(line) == {"time", "job", "residents", "outcome", "waited_s", "took_s", "worker_peak_mb"}
+    # the first small plan of a server may be made before a worker is there, and then has no worker's memory to tell
+    assert set(line) - {"worker_peak_mb"} == {"time", "job", "residents", "outcome", "waited_s", "took_s"}
 
 
 def test_a_signal_ends_it_soon_with_all_its_workers(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_dataset_changes_the_city(opened: Opened) -> None:
 
 
 def test_budget_and_suggestion_turn_the_dial(opened: Opened) -> None:
-    app = opened(t="5")
+    app = opened(t="5", budget="5")
     app.button(key="to_budget").click().run()
     assert "Within your budget" in said(app)
     within = app.select_slider(key="t").value
