@@ -111,8 +111,7 @@ def test_play_runs_the_dial_and_can_be_paused(visit: Visit) -> None:
     assert len(seen) >= 4, f"the dial should run, seen only {seen}"
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play")).to_be_visible()
-    time.sleep(1.5)  # a step that was under way may still arrive
-    settled(page)
+    time.sleep(3)  # a step that was under way may still arrive
     resting = page.locator(".st-key-hero").inner_text()
     time.sleep(1.5)
     assert page.locator(".st-key-hero").inner_text() == resting
