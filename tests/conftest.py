@@ -1,6 +1,11 @@
 """What all tests share."""
 
 import pytest
+from hypothesis import settings
+
+# The same examples every time; `pytest --hypothesis-profile default` looks for new ones.
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 WITH_SERVERS = ("tests/browser/", "tests/deploy/", "tests/jobs/")
 
