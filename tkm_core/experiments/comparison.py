@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from tkm_core.evaluation import Evaluation, evaluate
 from tkm_core.experiments.drawing import linear_or_log, panels, place, ramp, spread_line
-from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, gather, seed_of
+from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
 from tkm_core.figures.palette import palette
 from tkm_core.methods import METHODS, Progress, Solution, describe, run_method
 from tkm_core.neighbourhood import neighbourhood_radius
@@ -98,10 +98,8 @@ def sse_by_k(
     {'JKL': 2, 'k-means++': 2}
     """
     rows = contenders(methods, t, solver)
-    jobs = [
-        _job(source, count, r, each, size, seed, "")
-        for r in range(repeats) for source in data for count in k for each in rows
-    ]  # fmt: skip
+    drawn = samples(data, repeats=repeats, size=size, seed=seed)
+    jobs = [_job(sample, count, each) for sample in drawn for count in k for each in rows]
     table, stopped = gather(jobs, progress)
     labels = [each.label for each in rows]
     notes = (*_sse_findings(table, rows), *_fewer(table), *stopped)
@@ -145,29 +143,26 @@ def by_cluster(
     ([1, 2, 3], True)
     """
     rows = contenders(methods, t, solver)
-    jobs = [
-        _job(source, k, r, each, size, seed, measure)
-        for r in range(repeats) for source in data for each in rows
-    ]  # fmt: skip
+    drawn = samples(data, repeats=repeats, size=size, seed=seed)
+    jobs = [_job(sample, k, each, measure) for sample in drawn for each in rows]
     table, stopped = gather(jobs, progress)
     labels = [each.label for each in rows]
     notes = (*_cluster_findings(table, rows, measure), *_fewer(table), *stopped)
     return Result(table, _draw_clusters(table, labels, measure, theme), notes, not stopped)
 
 
-def _job(
-    source: Dataset, k: int, repeat: int, contender: Contender, size: int, seed: int, measure: str
-) -> Job:
+def _job(sample: Sample, k: int, contender: Contender, measure: str = "") -> Job:
+    """One run; its rows are one, or one a cluster where a measure of the clusters is asked for."""
+
     def work(report: Progress) -> pd.DataFrame:
-        number = seed_of(seed, repeat)
-        X, weights = source.draw(size, number)
-        found = _placed(X, weights, k, contender, number, report)
+        X, weights = sample.draw()
+        found = _placed(X, weights, k, contender, sample.seed, report)
         radius = neighbourhood_radius(X, k, weights)
         judged = evaluate(X, found.centers, sample_weight=weights, neighbourhood=radius)
         run = {
-            "data": source.name,
+            "data": sample.source.name,
             "k": k,
-            "repeat": repeat,
+            "repeat": sample.repeat,
             "method": contender.label,
             "opened": len(found.centers),
             "sse": judged.sse,
@@ -179,7 +174,7 @@ def _job(
         }
         return pd.DataFrame(_clusters(judged, run, measure) if measure else [run])
 
-    return f"{source.name}, k = {k}, {contender.label}, repeat {repeat + 1}", work
+    return sample.words(f"k = {k}, {contender.label}"), work
 
 
 def _clusters(judged: Evaluation, run: dict[str, Any], measure: str) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from tkm_core.experiments.drawing import panels, place, ramp, spread_line
-from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, gather, seed_of
+from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
 from tkm_core.methods import Progress
 from tkm_core.objective import Array
 from tkm_core.solver import TiltedKMeans
@@ -106,19 +106,18 @@ def convergence(
     [0, 1, 2, 3]
     """
 
-    def job(source: Dataset, repeat: int, value: float) -> Job:
+    def job(sample: Sample, value: float) -> Job:
         def work(_: Progress) -> pd.DataFrame:
-            number = seed_of(seed, repeat)
-            X, weights = source.draw(size, number)
+            X, weights = sample.draw()
             options = {**fixed, vary: value}
-            run = TiltedKMeans(k, solver="sgd", max_iter=iterations, random_state=number, **options)
+            run = TiltedKMeans(k, solver="sgd", max_iter=iterations, random_state=sample.seed, **options)
             history = run.fit(X, sample_weight=weights).history_
-            exact = TiltedKMeans(k, t=options["t"], random_state=number).fit(X, sample_weight=weights)
+            exact = TiltedKMeans(k, t=options["t"], random_state=sample.seed).fit(X, sample_weight=weights)
             return pd.DataFrame(
                 {
-                    "data": source.name,
+                    "data": sample.source.name,
                     vary: value,
-                    "repeat": repeat,
+                    "repeat": sample.repeat,
                     "iteration": np.arange(len(history)),
                     "tilted_sse": history[:, 1],
                     "city_cost": history[:, 0],
@@ -126,9 +125,10 @@ def convergence(
                 }
             )
 
-        return f"{source.name}, {words} {value:g}, repeat {repeat + 1}", work
+        return sample.words(f"{words} {value:g}"), work
 
-    jobs = [job(source, r, value) for r in range(repeats) for source in data for value in values]
+    drawn = samples(data, repeats=repeats, size=size, seed=seed)
+    jobs = [job(sample, value) for sample in drawn for value in values]
     table, stopped = gather(jobs, progress)
     notes = (*_findings(table, vary, words), *stopped)
     return Result(table, _draw(table, vary, words, theme), notes, not stopped)

@@ -1,6 +1,6 @@
 """What an experiment is, what it works on, and how it runs: job after job, and nothing finished is lost."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +84,36 @@ class Dataset:
         if size >= len(self.X):
             return self.X, np.ones(len(self.X))
         return self.X[np.sort(rng.choice(len(self.X), size, replace=False))], np.ones(size)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One repeat's sample of a data set; its points are drawn when they are asked for, the same every time."""
+
+    source: Dataset
+    size: int
+    repeat: int
+    seed: int
+
+    def draw(self) -> tuple[Array, Array]:
+        """Points, and how much each counts."""
+        return self.source.draw(self.size, self.seed)
+
+    def words(self, setting: str) -> str:
+        """What is done with it, for people."""
+        return f"{self.source.name}, {setting}, repeat {self.repeat + 1}"
+
+
+def samples(data: Sequence[Dataset], *, repeats: int, size: int, seed: int) -> Iterator[Sample]:
+    """Every sample of every data set, repeat after repeat: what is stopped early has seen all data sets.
+
+    >>> line = Dataset("line", np.arange(10.0)[:, None])
+    >>> [each.words("k = 2") for each in samples([line], repeats=2, size=5, seed=0)]
+    ['line, k = 2, repeat 1', 'line, k = 2, repeat 2']
+    """
+    for repeat in range(repeats):
+        for source in data:
+            yield Sample(source, size, repeat, seed_of(seed, repeat))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from sklearn.cluster import kmeans_plusplus
 from tkm_core.descent import Problem, descend
 from tkm_core.experiments.convergence import DIALS
 from tkm_core.experiments.drawing import panels, place
-from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, gather, seed_of
+from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
 from tkm_core.figures.palette import palette
 from tkm_core.kernels import nearest
 from tkm_core.methods import Progress
@@ -55,17 +55,17 @@ def monotone(
     ['assign', 'refine', 'assign']
     """
 
-    def job(source: Dataset, dial: float, repeat: int) -> Job:
+    def job(sample: Sample, dial: float) -> Job:
         def work(_: Progress) -> pd.DataFrame:
-            number = seed_of(seed, repeat)
-            X, weights = source.draw(size, number)
-            steps = alternate(X, weights, k, dial, number)
-            run = pd.DataFrame({"data": source.name, "t": dial, "repeat": repeat}, index=steps.index)
-            return pd.concat([run, steps], axis=1)
+            steps = alternate(*sample.draw(), k, dial, sample.seed)
+            run = {"data": sample.source.name, "t": dial, "repeat": sample.repeat}
+            return pd.concat([pd.DataFrame(run, index=steps.index), steps], axis=1)
 
-        return f"{source.name}, t = {dial:g}, repeat {repeat + 1}", work
+        return sample.words(f"t = {dial:g}"), work
 
-    jobs = [job(source, dial, r) for r in range(repeats) for source in data for dial in t]
+    jobs = [
+        job(sample, dial) for sample in samples(data, repeats=repeats, size=size, seed=seed) for dial in t
+    ]
     table, stopped = gather(jobs, progress)
     runs = _rises(table)
     return Result(table, _draw(runs, theme), (*_findings(runs), *stopped), not stopped)

@@ -1,6 +1,7 @@
 """Running time against the number of residents, and where each method stops being usable."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from time import perf_counter, process_time
 from typing import Any
 
@@ -84,12 +85,7 @@ def running_time(
             number = seed_of(seed, repeat)
             status, seconds, cpu = TOO_FEW, np.nan, np.nan
             if n <= len(source.X):
-                rng = np.random.default_rng(number)
-                X = (
-                    source.X
-                    if n == len(source.X)
-                    else source.X[np.sort(rng.choice(len(source.X), n, replace=False))]
-                )
+                X, _ = replace(source, weights=None).draw(n, number)
                 status = foreseen(each.method, X.shape, k, max_seconds, last.get((source.name, each.label)))
                 began = process_time()
                 if status == DONE:

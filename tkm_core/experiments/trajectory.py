@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 
 from tkm_core.evaluation import evaluate
 from tkm_core.experiments.drawing import panels, place
-from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, gather, seed_of
+from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
 from tkm_core.figures.palette import palette, to_hex
 from tkm_core.methods import Progress
 from tkm_core.objective import Array
@@ -58,20 +58,19 @@ def trajectory(
     [1, 2, 1, 2]
     """
 
-    def job(source: Dataset, facilities: int, repeat: int) -> Job:
-        text = f"{source.name}, k = {facilities}"
+    def job(sample: Sample, facilities: int) -> Job:
+        source = sample.source
 
         def work(report: Progress) -> pd.DataFrame:
-            number = seed_of(seed, repeat)
-            X, weights = source.draw(size, number)
+            X, weights = sample.draw()
             path = tilted_path(
-                X, facilities, t=list(t), sample_weight=weights, random_state=number % 2**31, progress=report
+                X, facilities, t=list(t), sample_weight=weights, random_state=sample.seed, progress=report
             )
             rows = []
             for i, dial in enumerate(path.t):
                 found = evaluate(X, path.centers[i], t=dial, sample_weight=weights)
                 shared = {
-                    "data": source.name, "k": facilities, "repeat": repeat, "t": dial,
+                    "data": source.name, "k": facilities, "repeat": sample.repeat, "t": dial,
                     "arrangement": path.arrangement[i], "tilted_sse": found.tilted_sse, "sse": found.sse,
                     "mean_distance": found.mean_distance, "largest_distance": found.largest_distance,
                 }  # fmt: skip
@@ -81,32 +80,36 @@ def trajectory(
                 ]
             return pd.DataFrame(rows)
 
-        return text, work
+        return sample.words(f"k = {facilities}"), work
 
-    jobs = [job(source, facilities, r) for r in range(repeats) for source in data for facilities in k]
+    drawn = list(samples(data, repeats=repeats, size=size, seed=seed))
+    jobs = [job(sample, facilities) for sample in drawn for facilities in k]
     table, stopped = gather(jobs, progress)
-    figure = _draw(table, data, size, seed, theme)
+    figure = _draw(table, [each for each in drawn if each.repeat == 0], theme)
     return Result(table, figure, (*_findings(table), *stopped), not stopped)
 
 
-def _draw(table: pd.DataFrame, data: Sequence[Dataset], size: int, seed: int, theme: str) -> go.Figure:
+def _draw(table: pd.DataFrame, drawn: Sequence[Sample], theme: str) -> go.Figure:
     """One panel a data set and k: points in the colours of their clusters, facilities from blue to red."""
     colors = palette(theme)
     first = table[table["repeat"] == 0]
     shown = [
-        (source, k) for source in data for k in sorted(first.loc[first["data"] == source.name, "k"].unique())
+        (sample, k)
+        for sample in drawn
+        for k in sorted(first.loc[first["data"] == sample.source.name, "k"].unique())
     ]
-    figure = panels([f"{source.name}, k = {k}" for source, k in shown], x="", y="", theme=theme, height=420)
+    titles = [f"{sample.source.name}, k = {k}" for sample, k in shown]
+    figure = panels(titles, x="", y="", theme=theme, height=420)
     low, high = np.log10(max(float(table["t"].min()), 1e-6)), np.log10(float(table["t"].max()))
     stops = np.linspace(low, high, 21)
     scale = [
         [float(share), to_hex(tint)]
         for share, tint in zip(np.linspace(0, 1, 21), colors.along_path(10**stops), strict=True)
     ]
-    for number, (source, k) in enumerate(shown):
-        where = place(number, len(shown))
+    for number, (sample, k) in enumerate(shown):
+        source, where = sample.source, place(number, len(shown))
         mine = first[(first["data"] == source.name) & (first["k"] == k)]
-        points, _ = source.draw(size, seed_of(seed, 0))
+        points, _ = sample.draw()
         plane = _plane(points)
         last = mine[mine["t"] == mine["t"].max()]
         labels = evaluate(points, last[list(source.columns)].to_numpy()).labels
