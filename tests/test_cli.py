@@ -16,6 +16,8 @@ import pyogrio
 import pytest
 
 from tkm_core.__main__ import main
+from tkm_core.comparison import MEASURES, judge, solve
+from tkm_core.methods import METHODS
 from tkm_core.plan import make_plan
 from tkm_core.residents.samples import FOLDER, load_sample
 from tkm_core.version import VERSION
@@ -134,7 +136,7 @@ def test_existing_facilities_and_source_system(tmp_path, capsys):
     assert main(["plan", "san-francisco", "-k", "2", "--existing", str(sites)]) == 0
     shown = capsys.readouterr().out
     assert "2 new and 16 existing facilities for 955,113 residents" in shown
-    assert shown.count("   existing\n") == 16
+    assert shown.count("   existing Store ") == 16
     swiss.write_text(
         "name,E,N\n" + "".join(f"p{i},{2600000 + 700 * i},{1200000 + 900 * (i % 5)}\n" for i in range(40))
     )
@@ -241,6 +243,24 @@ def test_compare_measures_every_method(tmp_path, capsys):
     row = table[table["method"] == "k-means++"].iloc[0]
     assert row["SSE km²"] == pytest.approx(plan.baseline_evaluation().sse / 1e6, rel=0.02)
     assert (table["SSE km²"] >= row["SSE km²"] * 0.98).all()
+
+
+def test_compare_says_what_the_page_says(tmp_path):
+    path, city = tmp_path / "methods.csv", load_sample("toulouse")
+    assert main(["compare", "toulouse", "-k", "3", "-t", "0.5", "-o", str(path)]) == 0
+    told = pd.read_csv(path).set_index("method")
+    for name in METHODS:
+        one = judge(city, solve(city, name, 3, t=0.5, patience=20.0), t=0.5)
+        shown = told.loc[one.title]
+        assert shown["sites"] == len(one.solution.centers)
+        for column, key in (
+            ("average km", "mean_distance"),
+            ("95th pct km", "p95_distance"),
+            ("farthest km", "largest_distance"),
+            ("variance km²", "overall_variance_of_distance"),
+            ("SSE km²", "sse"),
+        ):
+            assert shown[column] == pytest.approx(MEASURES[key].value(one.evaluation, "km"), rel=1e-9)
 
 
 def test_compare_takes_some_methods_and_says_when_it_sampled(capsys):

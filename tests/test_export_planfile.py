@@ -97,7 +97,7 @@ def test_file_holds_settings_seed_version_fingerprint_and_results(plan, city, co
     assert document["data"]["fingerprint"] == city.fingerprint
     assert document["settings"] == {
         "k": 3, "t": 0.3, "criterion": "city", "random_state": 5,
-        "fixed_lonlat": plan.baseline_lonlat[3:].tolist(),
+        "fixed_lonlat": plan.baseline_lonlat[3:].tolist(), "fixed_names": [],
     }  # fmt: skip
     figures = document["figures_in_metres"]
     assert figures["plan"]["largest_distance"] == plan.evaluation(2).largest_distance

@@ -5,18 +5,17 @@ Everything heavy is imported where it is used, so that a mistyped option is answ
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tkm_core.arguments import BAD_INPUT, READING, parser
+from tkm_core.arguments import BAD_INPUT, READING, STOPPED, parser
+from tkm_core.terminal import complain, progress_bar, say, say_table
 
 if TYPE_CHECKING:
     from tkm_core.plan import Plan
     from tkm_core.residents import Residents
 
-STOPPED = 130  # exit status
 MEASURES = (
     ("mean_distance", "average", 1),
     ("p95_distance", "95th pct", 1),
@@ -51,17 +50,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         run: Callable[[argparse.Namespace], int] = arguments.run
         return run(arguments)
     except KeyboardInterrupt:
-        _complain("Stopped.")
+        complain("Stopped.")
         return STOPPED
     except BrokenPipeError:  # the reader of our output has seen enough
         sys.stderr.close()
         return 0
     except (ValueError, OSError) as problem:
         needs = getattr(problem, "needs", None)
-        _complain(f"{problem} Say so with --{needs}." if needs in READING else str(problem))
+        complain(f"{problem} Say so with --{needs}." if needs in READING else str(problem))
         return BAD_INPUT
     except MemoryError:
-        _complain("The data do not fit into memory. Take a part of them, or cells with their population.")
+        complain("The data do not fit into memory. Take a part of them, or cells with their population.")
         return BAD_INPUT
 
 
@@ -74,20 +73,20 @@ def _plan(arguments: argparse.Namespace) -> int:
         raise ValueError(msg)
     targets = _targets(arguments)
     residents, people = _residents(arguments)
-    _say(residents.report)
+    say(residents.report)
     plan, i = _made(arguments, residents)
     if arguments.budget is not None:
         i = plan.within_budget(arguments.budget)
         if not plan.meets_budget(i, arguments.budget):
-            _say(f"No plan keeps the average trip within {arguments.budget:+g} %; this one comes nearest.")
+            say(f"No plan keeps the average trip within {arguments.budget:+g} %; this one comes nearest.")
     standard = None if arguments.standard is None else arguments.standard * METRES[arguments.unit]
     story = plan.story(i, unit=arguments.unit, standard=standard, people=arguments.people or people)
-    _say(f"\n{story.context}\n{story.text}\n")
+    say(f"\n{story.context}\n{story.text}\n")
     head = ("", "this plan", "k-means++", "change", "")
     rows = [
         (r.label, r.plan_text, r.baseline_text, r.change_text, r.tone) for r in (*story.rows, *story.more)
     ]
-    _say_table([head, *rows])
+    say_table([head, *rows])
     _say_groups(plan, i, arguments.unit)
     _say_sites(plan, i, arguments.unit)
     _write(plan, i, targets, arguments)
@@ -104,27 +103,30 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
         from tkm_core.export import read_plan_file, restore_plan
 
         saved = read_plan_file(arguments.load)
-        with _progress() as progress:
+        with progress_bar() as progress:
             restored = restore_plan(saved, residents, progress=progress)
-        _say(restored.message)
+        say(restored.message)
         if arguments.k not in (None, saved.k):
             msg = f"The saved plan has {saved.k} new facilities, not {arguments.k}: leave out -k or --load."
             raise ValueError(msg)
         i = restored.i if arguments.t is None else restored.plan.index(arguments.t)
         return restored.plan, i
     dial = 0.3 if arguments.t is None else arguments.t
-    fixed = None
+    existing = None
     if arguments.existing:
+        from tkm_core.existing import read_existing
         from tkm_core.residents import load_residents
 
-        fixed = load_residents(arguments.existing, keep_suspect=True).lonlat
-    with _progress() as progress:
+        existing = read_existing(lambda options: load_residents(arguments.existing, **options), residents)
+        say(f"Existing facilities: {existing.report}")
+    with progress_bar() as progress:
         plan = make_plan(
             residents,
             arguments.k or 8,
             t=np.append(PLAN_T, dial),
             criterion=arguments.criterion,
-            fixed_lonlat=fixed,
+            fixed_lonlat=None if existing is None else existing.lonlat,
+            fixed_names=() if existing is None else existing.names,
             random_state=arguments.seed,
             progress=progress,
         )
@@ -157,18 +159,19 @@ def _write(plan: "Plan", i: int, targets: dict[str, Path], arguments: argparse.N
 
         named = [what for what, target in targets.items() if target == path]
         write({what: table(plan, i, what, crs=arguments.out_crs) for what in named}, path)
-        _say(f"Wrote {path} ({', '.join(named)}).")
+        say(f"Wrote {path} ({', '.join(named)}).")
     if arguments.save:
         from tkm_core.export import write_plan_file
 
-        _say(f"Wrote {write_plan_file(plan, i, arguments.save)} (plan file).")
+        say(f"Wrote {write_plan_file(plan, i, arguments.save)} (plan file).")
 
 
 def _compare(arguments: argparse.Namespace) -> int:
     """Run every method on the same residents and measure all in the same way."""
-    from tkm_core.evaluation import evaluate
-    from tkm_core.methods import METHODS, MethodTooLargeError, describe, run_method
-    from tkm_core.story import METRES
+    from tkm_core.comparison import Compared, judge, solve
+    from tkm_core.methods import METHODS, describe
+    from tkm_core.methods.method import MAX_SECONDS, part
+    from tkm_core.story import METRES, POWERS
 
     chosen = (
         list(METHODS) if not arguments.methods else [name.strip() for name in arguments.methods.split(",")]
@@ -179,40 +182,38 @@ def _compare(arguments: argparse.Namespace) -> int:
         msg = f"The comparison is written as .csv, not to {arguments.output}."
         raise ValueError(msg)
     residents, _ = _residents(arguments)
-    _say(residents.report)
-    k, unit = arguments.k or 8, METRES[arguments.unit]
-    rows, notes = [], []
-    with _progress() as progress:
-        for done, name in enumerate(chosen):
-
-            def share(part: float, text: str, done: int = done) -> None:
-                progress((done + part) / len(chosen), text)
-
-            title = f"{describe(name).title}, t = {arguments.t:g}" if name == "tkm" else describe(name).title
-            try:
-                found = run_method(
-                    name,
-                    residents.scaled,
-                    k,
-                    sample_weight=residents.weights,
-                    random_state=arguments.seed,
-                    progress=share,
-                    sample="auto",
-                    **({"t": arguments.t} if name == "tkm" else {}),
-                )
-            except MethodTooLargeError as problem:
-                notes.append(f"{title}: {problem}")
-                continue
-            notes += found.notes
-            measured = evaluate(residents.xy, residents.to_xy(found.centers), sample_weight=residents.weights)
-            figures = [getattr(measured, key) / unit**power for key, _, power in MEASURES]
-            rows.append((title, len(found.centers), *figures, found.seconds))
-    units = {0: "", 1: f" {arguments.unit}", 2: f" {arguments.unit}²"}
-    head = ("method", "sites", *(label + units[power] for _, label, power in MEASURES), "seconds")
-    _say(f"\n{k} facilities, every method measured in the same way; less is better.\n")
-    _say_table([head, *((row[0], str(row[1]), *(f"{value:,.3g}" for value in row[2:])) for row in rows)])
-    for note in notes:
-        _say(note)
+    say(residents.report)
+    k = arguments.k or 8
+    compared: list[Compared] = []
+    with progress_bar() as progress:
+        for number, name in enumerate(chosen):
+            share = part(progress, number / len(chosen), (number + 1) / len(chosen))
+            found = solve(
+                residents,
+                name,
+                k,
+                t=arguments.t,
+                patience=MAX_SECONDS,
+                random_state=arguments.seed,
+                progress=share,
+            )
+            compared.append(judge(residents, found, t=arguments.t))
+    unit = arguments.unit
+    labels = [f"{label} {unit}{POWERS[power]}" if power else label for _, label, power in MEASURES]
+    head = ("method", "sites", *labels, "seconds")
+    rows = [
+        (
+            one.title,
+            len(one.solution.centers),
+            *(getattr(one.evaluation, key) / METRES[unit] ** power for key, _, power in MEASURES),
+            one.solution.seconds,
+        )
+        for one in compared
+    ]
+    say(f"\n{k} facilities, every method measured in the same way; less is better.\n")
+    say_table([head, *((row[0], str(row[1]), *(f"{value:,.3g}" for value in row[2:])) for row in rows)])
+    for note in (note for one in compared for note in one.solution.notes):
+        say(note)
     if arguments.output:
         import pandas as pd
 
@@ -220,7 +221,7 @@ def _compare(arguments: argparse.Namespace) -> int:
 
         table = pd.DataFrame(rows, columns=head)
         write_whole(Path(arguments.output), lambda file: table.to_csv(file, index=False))
-        _say(f"Wrote {arguments.output}.")
+        say(f"Wrote {arguments.output}.")
     return 0
 
 
@@ -238,7 +239,7 @@ def _residents(arguments: argparse.Namespace) -> "tuple[Residents, str]":
 
     sample = None if Path(arguments.file).exists() else find_sample(arguments.file)
     if sample is not None:
-        _say(f"{sample.title}. {sample.description} Source: {sample.source} Licence: {sample.licence}")
+        say(f"{sample.title}. {sample.description} Source: {sample.source} Licence: {sample.licence}")
         return load_sample(sample.key, **({"seed": arguments.seed} if sample.size else {})), sample.unit_name
     if not Path(arguments.file).exists():
         msg = f"There is no file {arguments.file!r}, and no sample of that name ({', '.join(SAMPLES)})."
@@ -249,21 +250,6 @@ def _residents(arguments: argparse.Namespace) -> "tuple[Residents, str]":
     return load_residents(arguments.file, keep_suspect=arguments.keep_suspect, **given), "residents"
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[float, str], None]]:
-    """Show a bar on the terminal's error stream, and none where that is a file or a pipe."""
-    from tqdm import tqdm
-
-    shape = "{percentage:3.0f} %|{bar:30}| {desc} [{elapsed}]"
-    with tqdm(total=1.0, disable=None, leave=False, file=sys.stderr, bar_format=shape) as bar:
-
-        def show(fraction: float, text: str) -> None:
-            bar.set_description_str(text, refresh=bar.n == 0)
-            bar.update(max(0.0, fraction - bar.n))
-
-        yield show
-
-
 def _say_sites(plan: "Plan", i: int, unit: str) -> None:
     """List where the facilities are and whom they serve."""
     from tkm_core.story import METRES
@@ -272,11 +258,11 @@ def _say_sites(plan: "Plan", i: int, unit: str) -> None:
     head = ("facility", "longitude", "latitude", "people", f"farthest, {unit}", "")
     rows = [
         (str(j + 1), f"{lon:.5f}", f"{lat:.5f}", f"{found.population[j]:,.0f}",
-         f"{found.max_distance[j] / METRES[unit]:,.2f}", plan.kinds[j])
+         f"{found.max_distance[j] / METRES[unit]:,.2f}", f"{plan.kinds[j]} {plan.names[j]}".rstrip())
         for j, (lon, lat) in enumerate(lonlat)
     ]  # fmt: skip
-    _say("")
-    _say_table([head, *rows])
+    say("")
+    say_table([head, *rows])
 
 
 def _say_groups(plan: "Plan", i: int, unit: str, most: int = 20) -> None:
@@ -309,35 +295,10 @@ def _say_groups(plan: "Plan", i: int, unit: str, most: int = 20) -> None:
         )
         for group in groups[:most]
     ]
-    _say("")
-    _say_table([head, *rows])
+    say("")
+    say_table([head, *rows])
     if len(groups) > most:
-        _say(f"and {len(groups) - most} more groups, whose average trips are shorter.")
-
-
-def _say_table(rows: Iterable[Sequence[str]]) -> None:
-    """Print rows in columns: the first to the left, the others to the right."""
-    cells = [tuple(row) for row in rows]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
-    for row in cells:
-        first, *others = (
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        _say("   ".join([first, *others]).rstrip())
-
-
-def _say(text: Any) -> None:
-    print(_printable(str(text)))
-
-
-def _complain(text: str) -> None:
-    print(f"tkm_core: {_printable(text)}", file=sys.stderr)
-
-
-def _printable(text: str) -> str:
-    """Without characters that steer a terminal: names come from other people's files."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in text)
+        say(f"and {len(groups) - most} more groups, whose average trips are shorter.")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from tkm_core.evaluation import Evaluation, evaluate
+from tkm_core.existing import scaled_sites
 from tkm_core.methods import Progress, Solution, describe, estimate, run_method
 from tkm_core.neighbourhood import neighbourhood_radius
 from tkm_core.residents import Residents
@@ -105,10 +107,13 @@ def solve(
     *,
     t: float,
     patience: float,
+    fixed_lonlat: Floats | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Solution:
     """Facilities of one method; where it would take longer than `patience` seconds, from a sample.
+
+    `fixed_lonlat` are existing facilities, which only some methods can keep (`keeps_existing`).
 
     Examples
     --------
@@ -117,6 +122,9 @@ def solve(
     1000
     """
     uniform = bool((residents.weights == residents.weights[0]).all())
+    options: dict[str, Any] = {"t": t} if name == "tkm" else {}
+    if fixed_lonlat is not None:
+        options["fixed_centers"] = scaled_sites(residents, fixed_lonlat)
     return run_method(
         name,
         residents.scaled,
@@ -126,8 +134,20 @@ def solve(
         progress=progress,
         sample=None if name in FOR_EVERYONE else "auto",
         max_seconds=float("inf") if name in FOR_EVERYONE else patience,
-        **({"t": t} if name == "tkm" else {}),
+        **options,
     )
+
+
+def keeps_existing(name: str) -> bool:
+    """Whether a method can keep facilities where they are.
+
+    Examples
+    --------
+    >>> from tkm_core.methods import METHODS
+    >>> [name for name in METHODS if keeps_existing(name)]
+    ['tkm', 'kmeans++', 'nf']
+    """
+    return "fixed_centers" in describe(name).options
 
 
 def judge(
@@ -288,6 +308,25 @@ def other_arrangement(compared: Sequence[Compared], on_the_dial: Evaluation, uni
     return (
         f"Run by itself, TKM ends in another arrangement than the Plan page shows at this t: its tilted SSE is "
         f"{100 * abs(change):.1f} % {way}, its longest trip {mine:,.1f} instead of {there:,.1f} {unit}."
+    )
+
+
+def left_out(names: Sequence[str], existing: int) -> str:
+    """Which methods cannot keep existing facilities and are left out; empty if all can.
+
+    Examples
+    --------
+    >>> left_out(["tkm", "jkl", "mv"], 3)
+    'JKL and MV place every facility anew and cannot keep your 3 existing ones: they are left out here.'
+    """
+    unable = [describe(name).title for name in names if not keeps_existing(name)]
+    if not unable or not existing:
+        return ""
+    many = len(unable) > 1
+    ones = "existing one" if existing == 1 else f"{existing} existing ones"
+    return (
+        f"{listed(unable)} {'place' if many else 'places'} every facility anew and cannot keep your {ones}: "
+        f"{'they are' if many else 'it is'} left out here."
     )
 
 

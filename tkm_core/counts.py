@@ -117,8 +117,8 @@ def compare_counts(
     return found
 
 
-def one_more(counts: Sequence[Count], k: int, *, unit: str, people: str) -> str:
-    """What one more facility buys, in a sentence; empty if k + 1 was not measured.
+def one_more(counts: Sequence[Count], k: int, *, unit: str, people: str, existing: int = 0) -> str:
+    """What one more facility buys beside the existing ones, in a sentence; empty if k + 1 was not measured.
 
     Examples
     --------
@@ -140,8 +140,9 @@ def one_more(counts: Sequence[Count], k: int, *, unit: str, people: str) -> str:
     closer = (
         f"comes {farthest} closer" if gain["largest_distance"] >= 0 else f"ends up {farthest} farther away"
     )
+    new = "new facility" if existing else "facility"
     return (
-        f"{_article(k + 1)} {_ordinal(k + 1)} facility makes the average trip {average} {shorter}; "
+        f"{_article(k + 1)} {_ordinal(k + 1)} {new} makes the average trip {average} {shorter}; "
         f"the farthest {singular(people)} {closer}."
     )
 

@@ -1,6 +1,6 @@
 """A plan: where facilities go at every setting of the fairness dial, next to k-means++."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -12,9 +12,10 @@ from tkm_core import areas
 from tkm_core.baseline import kmeans_sites, numbered_like
 from tkm_core.curve import Curve, trade_off
 from tkm_core.evaluation import Evaluation, evaluate
+from tkm_core.existing import scaled_sites
 from tkm_core.path import TiltedPath, tilted_path
 from tkm_core.residents import Residents
-from tkm_core.story import Story, singular, tell
+from tkm_core.story import Story, alone, singular, tell
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[float, str], None]
@@ -24,6 +25,7 @@ PLAN_T: Floats = np.array(
     [0.0, *(float(f"{step}e{decade}") for decade in (-2, -1, 0, 1) for step in STEPS), 100.0]
 )
 PLAN_T.flags.writeable = False
+KEPT_ROWS = 600_000  # residents times evaluations that a plan keeps: about 15 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,8 @@ class Plan:
         In scaled coordinates; new facilities first, then the existing ones.
     baseline : ndarray of shape (k + existing, 2)
         Facilities of k-means++ in scaled coordinates, numbered like the plan's facilities near them.
+    existing_names : tuple of str
+        What the existing facilities are called, text from outside; empty if nobody said.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class Plan:
     path: TiltedPath
     baseline: Floats
     _curves: dict[float | None, Curve] = field(default_factory=dict, repr=False)
+    existing_names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.path.t)
@@ -76,6 +81,17 @@ class Plan:
     def kinds(self) -> list[str]:
         """What each facility is: "new" or "existing"."""
         return ["new"] * self.k + ["existing"] * self.existing
+
+    @property
+    def names(self) -> list[str]:
+        """What each facility is called: existing ones by their own names, "" where there is none."""
+        own = self.existing_names or ("",) * self.existing
+        return [""] * self.k + list(own)
+
+    @cached_property
+    def today(self) -> Evaluation | None:
+        """Every measure of the existing facilities alone, in metres; None if there are none."""
+        return self._measure(self.baseline_xy[self.k :], 0.0, None) if self.existing else None
 
     @property
     def people(self) -> float:
@@ -122,7 +138,8 @@ class Plan:
 
     @cached_property
     def _evaluate(self) -> Callable[[int, float | None], Evaluation]:
-        return lru_cache(maxsize=4)(
+        keep = int(np.clip(KEPT_ROWS / len(self.residents), 4, 2 * len(self.t)))
+        return lru_cache(maxsize=keep)(
             lambda i, standard: self._measure(self.centers_xy(i), float(self.t[i]), standard)
         )
 
@@ -231,6 +248,8 @@ class Plan:
         served = f"{count:,} {singular(people) if count == 1 else people}"
         rival = "k-means++ with the same existing ones" if self.existing else "k-means++"
         context = f"{new} for {served}, tilted k-means at t = {self.t[i]:g} against {rival}."
+        if self.today is not None:
+            context = f"{context} {alone(self.today, self.existing, unit)}"
         return tell(
             self.evaluation(i, standard),
             self.baseline_evaluation(standard),
@@ -260,6 +279,7 @@ def make_plan(
     t: npt.ArrayLike | None = None,
     criterion: str = "cluster",
     fixed_lonlat: npt.ArrayLike | None = None,
+    fixed_names: Sequence[str] = (),
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Plan:
@@ -276,6 +296,8 @@ def make_plan(
         Which solution wins at each t: by the paper's tilted SSE, or by the city-wide cost.
     fixed_lonlat : array-like of shape (f, 2), optional
         Existing facilities in degrees, longitude first: they serve residents and never move.
+    fixed_names : sequence of str, optional
+        What they are called.
     random_state : int, default=0
         The same number gives the same plan.
     progress : callable, optional
@@ -298,7 +320,10 @@ def make_plan(
     (3, (2, 2))
     """
     _check(residents, k, random_state)
-    settings, fixed = _dial(t), _existing(residents, fixed_lonlat)
+    settings, fixed = _dial(t), scaled_sites(residents, fixed_lonlat)
+    if len(fixed_names) not in (0, len(fixed)):
+        msg = f"There are {len(fixed)} existing facilities but {len(fixed_names)} names for them."
+        raise ValueError(msg)
     reached = 0.0
 
     def tell_share(fraction: float, text: str) -> None:
@@ -321,7 +346,8 @@ def make_plan(
         progress=lambda done, text: tell_share(0.15 + 0.85 * done, text),
     )
     baseline = numbered_like(path.centers[0], baseline, k)
-    return Plan(residents, int(k), int(random_state), criterion, path, baseline)
+    names = tuple(map(str, fixed_names))
+    return Plan(residents, int(k), int(random_state), criterion, path, baseline, existing_names=names)
 
 
 def _check(residents: Residents, k: int, random_state: int) -> None:
@@ -346,17 +372,3 @@ def _dial(t: npt.ArrayLike | None) -> Floats:
         msg = "The settings of the dial, t, must be numbers from 0 upwards, and at least one."
         raise ValueError(msg)
     return settings
-
-
-def _existing(residents: Residents, fixed_lonlat: npt.ArrayLike | None) -> Floats:
-    """Existing facilities in scaled coordinates, shape (f, 2)."""
-    if fixed_lonlat is None:
-        return np.empty((0, 2))
-    lonlat = np.asarray(fixed_lonlat, dtype=np.float64).reshape(-1, 2)
-    outside = ~np.isfinite(lonlat).all(axis=1) | (np.abs(lonlat[:, 1]) > 90) | (np.abs(lonlat[:, 0]) > 180)
-    if outside.any():
-        row = int(np.flatnonzero(outside)[0])
-        place = ", ".join(f"{degrees:g}" for degrees in lonlat[row])
-        msg = f"Existing facility {row + 1} is not a place on earth: longitude, latitude = {place}."
-        raise ValueError(msg)
-    return (residents.lonlat_to_xy(lonlat) - residents.origin) / residents.scale

@@ -233,6 +233,14 @@ def tell(
     return Story(tuple(headline), tuple(detail), context, rows, more, losers, gainers)
 
 
+def alone(found: Evaluation, count: int, unit: str) -> str:
+    """What the existing facilities do today, without the new ones, in a sentence."""
+    length = _Teller("", unit, distance_decimals(found, found, unit), 0.0).length
+    mean, most = (length(metres / METRES[unit]) for metres in (found.mean_distance, found.largest_distance))
+    subject = "Today, with the existing one" if count == 1 else f"Today, with the {count} existing ones"
+    return f"{subject} alone, the average trip is {mean} and the longest {most}."
+
+
 def distance_decimals(plan: Evaluation, baseline: Evaluation, unit: str) -> int:
     """Digits for all distances of a table by the average trip: three for a hamlet, none for a continent."""
     mean = max(baseline.mean_distance, plan.mean_distance) / METRES[unit]

@@ -140,7 +140,10 @@ def _kml(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
         raise ValueError(msg)
     named = frame.copy()
     prefix, column = ("", "resident") if "resident" in named else ("Facility ", "facility")
-    named.insert(0, "Name", prefix + named[column].astype(str))
+    titles = prefix + named[column].astype(str)
+    if "name" in named:
+        titles = named.pop("name").fillna(titles)
+    named.insert(0, "Name", titles)
     # The other KML driver of GDAL writes some text without escaping it.
     named.to_file(file, driver="KML", engine="pyogrio", layer=name)
 

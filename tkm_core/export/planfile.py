@@ -60,6 +60,8 @@ class PlanFile:
         The dial as it stood.
     fixed_lonlat : ndarray of shape (f, 2)
         Existing facilities.
+    fixed_names : tuple of str
+        What they are called; empty if nobody said.
     path : TiltedPath
     baseline : ndarray of shape (k + f, 2)
         As in Plan.
@@ -77,6 +79,7 @@ class PlanFile:
     random_state: int
     t: float
     fixed_lonlat: Floats
+    fixed_names: tuple[str, ...]
     path: TiltedPath
     baseline: Floats
     mean_distance: float
@@ -113,6 +116,7 @@ def plan_document(plan: Plan, i: int) -> dict[str, Any]:
             "criterion": plan.criterion,
             "random_state": int(plan.random_state),
             "fixed_lonlat": plan.baseline_lonlat[plan.k :].tolist(),
+            "fixed_names": list(plan.existing_names),
         },
         "facilities_lonlat": plan.centers_lonlat(i).round(9).tolist(),
         "figures_in_metres": {
@@ -201,7 +205,15 @@ def restore_plan(
         `message` says in a sentence whether the data are the same.
     """
     if saved.fingerprint == residents.fingerprint:
-        plan = Plan(residents, saved.k, saved.random_state, saved.criterion, saved.path, saved.baseline)
+        plan = Plan(
+            residents,
+            saved.k,
+            saved.random_state,
+            saved.criterion,
+            saved.path,
+            saved.baseline,
+            existing_names=saved.fixed_names,
+        )
         i = plan.index(saved.t)
         if not np.isclose(plan.evaluation(i).mean_distance, saved.mean_distance, rtol=1e-6, atol=1e-3):
             msg = "The sites in this plan file do not give its figures: it was changed after it was saved."
@@ -216,6 +228,7 @@ def restore_plan(
         t=saved.path.t,
         criterion=saved.criterion,
         fixed_lonlat=saved.fixed_lonlat,
+        fixed_names=saved.fixed_names,
         random_state=saved.random_state,
         progress=progress,
     )
@@ -282,6 +295,9 @@ def _understood(document: dict[str, Any]) -> PlanFile:
         _wrong("the settings of the dial do not fit")
     if settings["criterion"] not in ("cluster", "city"):
         _wrong("the criterion is unknown")
+    names = tuple(str(name)[:200] for name in list(settings.get("fixed_names", [])))
+    if len(names) not in (0, len(fixed)):
+        _wrong("the names of the existing facilities do not fit")
     return PlanFile(
         name=str(data["name"])[:200],
         fingerprint=str(data["fingerprint"]),
@@ -293,6 +309,7 @@ def _understood(document: dict[str, Any]) -> PlanFile:
         random_state=_whole(settings["random_state"], "random_state"),
         t=float(settings["t"]),
         fixed_lonlat=fixed,
+        fixed_names=names,
         path=path,
         baseline=baseline,
         mean_distance=float(document["figures_in_metres"]["plan"]["mean_distance"]),

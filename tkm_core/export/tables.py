@@ -57,7 +57,8 @@ def table(plan: Plan, i: int, what: str = "facilities", *, crs: str | CRS | None
 def facilities(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
     """One row for each facility: where it is, whom it serves and how far they travel.
 
-    Distances are in metres; `moved_m` is how far the facility is from its counterpart under k-means++.
+    Existing facilities come last, with their names if they have any. Distances are in metres; `moved_m` is how
+    far the facility is from its counterpart under k-means++.
     """
     found = plan.evaluation(i)
     travelled = np.bincount(
@@ -68,7 +69,7 @@ def facilities(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDa
     lonlat = plan.centers_lonlat(i)
     columns = {
         "facility": np.arange(1, len(lonlat) + 1, dtype=np.int32),
-        "kind": plan.kinds,
+        **_kinds(plan),
         "people": _people(found.population),
         "mean_distance_m": mean.round(3),
         "max_distance_m": found.max_distance.round(3),
@@ -107,7 +108,7 @@ def service_areas(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.Ge
     places = gpd.GeoSeries(areas, crs=WGS84)
     columns = {
         "facility": np.arange(1, len(areas) + 1, dtype=np.int32),
-        "kind": plan.kinds,
+        **_kinds(plan),
         "people": _people(plan.evaluation(i).population),
         "area_km2": (places.to_crs(plan.residents.crs).area.to_numpy() / 1e6).round(6),
     }
@@ -131,6 +132,12 @@ def _placed(columns: dict[str, Any], lonlat: Floats, plan: Plan, crs: str | CRS 
         columns |= {"x": points.x.to_numpy().round(digits), "y": points.y.to_numpy().round(digits)}
         points = gpd.GeoSeries.from_xy(columns["x"], columns["y"], crs=system)
     return gpd.GeoDataFrame(columns, geometry=points)
+
+
+def _kinds(plan: Plan) -> dict[str, Any]:
+    """What each facility is, new or existing, and what the existing ones are called."""
+    named = {"name": _text(name or None for name in plan.names)} if any(plan.names) else {}
+    return {"kind": plan.kinds, **named}
 
 
 def _text(labels: Iterable[Any]) -> list[str | None]:

@@ -63,9 +63,11 @@ def map_svg(
         parts += _farthest(plan, i, evaluation, look, sheet)
     for j, (x, y) in enumerate(sheet.at(plan.centers_lonlat(i)).tolist()):
         fill = colors.facility(j)
+        style = f'fill="{to_hex(fill)}" stroke="{colors.ink}" stroke-width="1.8"'
         parts.append(
-            f'<circle cx="{x}" cy="{y}" r="9.4" fill="{to_hex(fill)}" stroke="{colors.ink}" '
-            f'stroke-width="{1.8 if j < plan.k else 4}"/>'
+            f'<circle cx="{x}" cy="{y}" r="9.4" {style}/>'
+            if j < plan.k
+            else f'<rect x="{x - 9:.1f}" y="{y - 9:.1f}" width="18" height="18" {style}/>'
         )
         parts.append(_text(x, y + 3.8, str(j + 1), colors.text_on(fill), bold=True))
     bar = scale_bar(ground.view, look.unit)

@@ -15,13 +15,15 @@ from tkm_core.story import METRES, singular
 SIGN = "display:inline-block;vertical-align:middle;margin-right:6px;"
 
 
-def map_legend(scheme: Colouring, ground: MapGround, look: Look) -> str:
+def map_legend(scheme: Colouring, ground: MapGround, look: Look, *, existing: int = 0) -> str:
     """The legend as HTML: only what is on the map, in the order it catches the eye."""
     colors = look.palette
     ring = f"{SIGN}width:12px;height:12px;border-radius:50%;border:2px solid {colors.ink}"
-    items = [
-        (f"{SIGN}width:12px;height:12px;border-radius:50%;background:{colors.muted}", "facility, this plan")
-    ]
+    disc = f"{SIGN}width:12px;height:12px;border-radius:50%;background:{colors.muted}"
+    items = [(disc, "new facility, this plan" if existing else "facility, this plan")]
+    if existing:
+        square = f"{SIGN}width:12px;height:12px;box-sizing:border-box;border:2px solid {colors.ink}"
+        items.append((f"{square};background:{colors.muted}", "existing facility, stays"))
     if "baseline" in look.layers:
         items.append((f"{ring};background:transparent;box-sizing:border-box", "k-means++"))
     if "paths" in look.layers:
@@ -66,9 +68,16 @@ def _colour_items(scheme: Colouring, look: Look) -> list[tuple[str, str]]:
 def map_words(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> str:
     """What the map shows, for those who do not see it."""
     where = "; ".join(
-        f"facility {j + 1} at {lat:.4f}, {lon:.4f} serves {served:,.0f} {look.people}"
-        for j, ((lon, lat), served) in enumerate(
-            zip(np.asarray(plan.centers_lonlat(i)).tolist(), evaluation.population.tolist(), strict=True)
+        f"{'existing ' if kind == 'existing' else ''}facility {j + 1}{f' ({name})' if name else ''} "
+        f"at {lat:.4f}, {lon:.4f} serves {served:,.0f} {look.people}"
+        for j, (kind, name, (lon, lat), served) in enumerate(
+            zip(
+                plan.kinds,
+                plan.names,
+                np.asarray(plan.centers_lonlat(i)).tolist(),
+                evaluation.population.tolist(),
+                strict=True,
+            )
         )
     )
     return f"Map of {len(plan.residents):,} {look.people} and the facilities at t = {plan.t[i]:g}: {where}."

@@ -13,17 +13,16 @@ import pydeck as pdk
 from pydeck.bindings.json_tools import default_serialize
 
 from tkm_core.evaluation import Evaluation
+from tkm_core.existing import Existing, nearby
 from tkm_core.figures import crowd
 from tkm_core.figures.geometry import Cells, View, fit, gather, grid, scale_bar
+from tkm_core.figures.markers import FONT, baseline_layer, existing_layers, farthest_layers, site_layers
 from tkm_core.figures.palette import Palette, palette, rgb
 from tkm_core.figures.units import format_length
 from tkm_core.plan import Plan
 from tkm_core.residents import Residents
-from tkm_core.story import singular
 
 LAYERS = ("areas", "paths", "baseline", "farthest")
-FONT = "'Public Sans, system-ui, sans-serif'"
-GLIDE = 350  # milliseconds in which facilities move to their new place
 STREETS = {
     "light": "https://basemaps.cartocdn.com/gl/positron-gl-style/style.json",
     "dark": "https://basemaps.cartocdn.com/gl/dark-matter-gl-style/style.json",
@@ -78,10 +77,15 @@ class MapGround:
     cells: Cells | None
 
     @classmethod
-    def of(cls, residents: Residents, *, width: int = 690, height: int = 600) -> "MapGround":
-        """The ground of some residents for a map of a given size in pixels."""
+    def of(
+        cls, residents: Residents, *, width: int = 690, height: int = 600, existing: Floats | None = None
+    ) -> "MapGround":
+        """The ground of some residents, and existing facilities around them, for a map of a size in pixels."""
         many = len(residents) > crowd.POINTS_AT_MOST
-        return cls(fit(residents.lonlat, width=width, height=height), gather(residents) if many else None)
+        shown = residents.lonlat
+        if existing is not None and len(existing):
+            shown = np.concatenate([shown, existing[nearby(residents, existing)]])
+        return cls(fit(shown, width=width, height=height), gather(residents) if many else None)
 
 
 def plain_style(colors: Palette) -> str:
@@ -152,8 +156,10 @@ def plan_map(
     return deck(layers, ground.view, look)
 
 
-def residents_map(residents: Residents, ground: MapGround, look: Look) -> CompactDeck:
-    """Residents alone, all in one colour: the preview of a data set."""
+def residents_map(
+    residents: Residents, ground: MapGround, look: Look, existing: Existing | None = None
+) -> CompactDeck:
+    """Residents alone, all in one colour, and existing facilities: the preview of a data set."""
     color = rgb(look.palette.accent)
     scheme = crowd.Colouring("facility", [color], [look.people])
     labels = np.zeros(len(residents), np.int64)
@@ -168,7 +174,8 @@ def residents_map(residents: Residents, ground: MapGround, look: Look) -> Compac
             residents.lonlat, labels, scheme, tips, small=len(residents) > 3000
         )
     head = [] if look.streets else [grid_layer(ground.view, look)]
-    return deck([*head, *crowd_layers, *scale_layers(ground.view, look)], ground.view, look)
+    marks = [] if existing is None else existing_layers(existing, look)
+    return deck([*head, *crowd_layers, *marks, *scale_layers(ground.view, look)], ground.view, look)
 
 
 def residents_layers(
@@ -311,126 +318,3 @@ def continuous_ways(plan: Plan, dot: float) -> list[list[tuple[int, list[float]]
             if len(line) > 1:
                 lines.append(line)
     return lines
-
-
-def baseline_layer(plan: Plan, look: Look) -> pdk.Layer:
-    """Facilities of k-means++ as hollow rings."""
-    return pdk.Layer(
-        "ScatterplotLayer",
-        [
-            {"p": point, "tip": "k-means++ would build here"}
-            for point in np.round(plan.baseline_lonlat, 6).tolist()[: plan.k]
-        ],
-        id="baseline",
-        get_position="p",
-        get_radius=12.5,
-        radius_units="'pixels'",
-        filled=False,
-        stroked=True,
-        get_line_color=[*rgb(look.palette.ink), 255],
-        get_line_width=1.8,
-        line_width_units="'pixels'",
-        pickable=True,
-    )
-
-
-def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[pdk.Layer]:
-    """The farthest resident, a dashed line to its facility, and how far it is."""
-    who = int(np.argmax(evaluation.distance))
-    home = plan.residents.lonlat[who]
-    site = plan.centers_lonlat(i)[int(evaluation.labels[who])]
-    ink = [*rgb(look.palette.ink), 255]
-    edges = np.linspace(0, 1, 48)
-    dashes = [
-        {"p": np.round([site + (home - site) * a, site + (home - site) * b], 6).tolist()}
-        for a, b in zip(edges[:-1:2], edges[1::2], strict=True)
-    ]
-    below = home[1] < site[1]
-    text = f"farthest {singular(look.people)} {format_length(float(evaluation.distance[who]), look.unit)}"
-    spot = np.round(home, 6).tolist()
-    return [
-        pdk.Layer(
-            "PathLayer",
-            dashes,
-            id="farthest-line",
-            get_path="p",
-            get_color=ink,
-            get_width=1.6,
-            width_units="'pixels'",
-        ),
-        pdk.Layer(
-            "ScatterplotLayer",
-            [{"p": spot, "tip": text}],
-            id="farthest",
-            get_position="p",
-            get_radius=4.5,
-            radius_units="'pixels'",
-            get_fill_color=ink,
-            pickable=True,
-        ),
-        pdk.Layer(
-            "TextLayer",
-            [{"p": spot, "s": text}],
-            id="farthest-label",
-            get_position="p",
-            get_text="s",
-            get_size=12.5,
-            get_color=ink,
-            font_family=FONT,
-            get_alignment_baseline="'top'" if below else "'bottom'",
-            get_pixel_offset=[0, 9 if below else -9],
-            font_weight=600,
-            background=True,
-            get_background_color=[*rgb(look.palette.ground), 190],
-            background_padding=[3, 1],
-        ),
-    ]
-
-
-def site_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[pdk.Layer]:
-    """Facilities as numbered discs; existing ones, which never move, have a wide rim."""
-    colors = look.palette
-    spots = np.round(plan.centers_lonlat(i), 6).tolist()
-    rows = []
-    for j, spot in enumerate(spots):
-        fill = colors.facility(j)
-        kind = "Facility" if j < plan.k else "Existing facility"
-        rows.append(
-            {
-                "p": spot,
-                "c": fill,
-                "s": str(j + 1),
-                "f": [*rgb(colors.text_on(fill)), 255],
-                "r": 10.5 if j < plan.k else 12.5,
-                "tip": f"<b>{kind} {j + 1}</b><br>{evaluation.population[j]:,.0f} {look.people}<br>"
-                f"farthest {format_length(float(evaluation.max_distance[j]), look.unit)}",
-            }
-        )
-    glide = {"getPosition": GLIDE}
-    style = {"get_position": "p", "radius_units": "'pixels'", "transitions": glide}
-    return [
-        pdk.Layer(
-            "ScatterplotLayer",
-            rows,
-            id="sites-rim",
-            get_radius="r",
-            get_fill_color=[*rgb(colors.ink), 255],
-            **style,
-        ),
-        pdk.Layer(
-            "ScatterplotLayer", rows, id="sites", get_radius=8.8, get_fill_color="c", pickable=True, **style
-        ),
-        pdk.Layer(
-            "TextLayer",
-            rows,
-            id="sites-number",
-            get_position="p",
-            get_text="s",
-            get_size=11.5,
-            get_color="f",
-            font_family=FONT,
-            font_weight=700,
-            get_alignment_baseline="'center'",
-            transitions=glide,
-        ),
-    ]

@@ -88,7 +88,10 @@ def html_report(
     """
     look = replace(look, theme="light", streets=False)
     evaluation, baseline = plan.evaluation(i, standard), plan.baseline_evaluation(standard)
-    ground = MapGround.of(plan.residents, width=drawing.WIDTH, height=drawing.HEIGHT)
+    ground = MapGround.of(
+        plan.residents, width=drawing.WIDTH, height=drawing.HEIGHT, existing=plan.baseline_lonlat[plan.k :]
+    )
+    legend = map_legend(colour_scheme(plan, look), ground, look, existing=plan.existing)
     picture = drawing.map_svg(plan, i, evaluation, baseline, ground, look)
     trade = drawing.tradeoff_svg(plan, i, look, utility=utility, fairness=fairness, budget=budget)
     near = drawing.distances_svg(evaluation, baseline, plan.residents.weights, look)
@@ -112,7 +115,7 @@ def html_report(
 <p class="muted">EvenReach · {escape(title)} · {made}</p>
 <h1>{_toned(story.headline)}</h1>
 <p>{_toned(story.detail)}</p><p class="muted">{escape(story.context)}</p>
-<figure>{picture}<figcaption>{map_legend(colour_scheme(plan, look), ground, look)}</figcaption></figure>
+<figure>{picture}<figcaption>{legend}</figcaption></figure>
 <h2>Key figures</h2>{_figures(story.rows)}
 <div class="pair"><figure><h2>Trade-off as the dial turns</h2>{trade}
 <figcaption class="muted">{escape(tradeoff_words(plan, i, utility, fairness, look))}</figcaption></figure>
@@ -147,11 +150,12 @@ def _sites(plan: Plan, i: int, look: Look) -> str:
 
     found = plan.evaluation(i, None)
     body = "".join(
-        f"<tr><td>{j + 1} ({kind})</td><td>{lat:.5f}</td><td>{lon:.5f}</td><td>{served:,.0f}</td>"
-        f"<td>{format_length(far, look.unit)}</td></tr>"
-        for j, (kind, (lon, lat), served, far) in enumerate(
+        f"<tr><td>{j + 1} ({escape(f'{kind}: {name}' if name else kind)})</td><td>{lat:.5f}</td><td>{lon:.5f}</td>"
+        f"<td>{served:,.0f}</td><td>{format_length(far, look.unit)}</td></tr>"
+        for j, (kind, name, (lon, lat), served, far) in enumerate(
             zip(
                 plan.kinds,
+                plan.names,
                 plan.centers_lonlat(i).tolist(),
                 found.population.tolist(),
                 found.max_distance.tolist(),

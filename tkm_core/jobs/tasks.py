@@ -12,6 +12,7 @@ import numpy as np
 from tkm_core.comparison import neighbourhoods, solve
 from tkm_core.config import config
 from tkm_core.curve import Curve
+from tkm_core.existing import Existing
 from tkm_core.jobs.mending import mend_cache
 from tkm_core.jobs.pool import JobPool, Progress
 from tkm_core.methods import Solution
@@ -41,13 +42,23 @@ def pool() -> JobPool:
     return made
 
 
-def plan(residents: Residents, k: int, *, random_state: int, progress: Progress) -> Plan:
+def plan(
+    residents: Residents,
+    k: int,
+    *,
+    existing: Existing | None = None,
+    random_state: int,
+    progress: Progress,
+) -> Plan:
     """A plan with its trade-off curve, as `make_plan` makes it, from a worker.
 
     Parameters
     ----------
     residents : Residents
     k : int
+        Number of new facilities.
+    existing : Existing, optional
+        Facilities that stay; their names do not leave this process.
     random_state : int
     progress : callable
         As in `JobPool.run`.
@@ -56,10 +67,11 @@ def plan(residents: Residents, k: int, *, random_state: int, progress: Progress)
     -------
     Plan
     """
-    key = ("plan", residents.fingerprint, k, random_state)
-    made = _elsewhere(key, _plan_parts, residents, k, random_state, progress=progress)
+    fixed, names = (None, ()) if existing is None else (existing.lonlat, existing.names)
+    key = ("plan", residents.fingerprint, k, random_state, _bytes(fixed))
+    made = _elsewhere(key, _plan_parts, residents, k, fixed, random_state, progress=progress)
     path, baseline, curve = made
-    return Plan(residents, k, random_state, "cluster", path, baseline, {None: curve})
+    return Plan(residents, k, random_state, "cluster", path, baseline, {None: curve}, names)
 
 
 def solution(
@@ -69,12 +81,15 @@ def solution(
     *,
     t: float,
     patience: float,
+    existing: Existing | None = None,
     random_state: int,
     progress: Progress,
 ) -> Solution:
     """Facilities of one method, as `solve` finds them, from a worker."""
-    key = ("method", residents.fingerprint, name, k, t if name == "tkm" else None, patience, random_state)
-    work = partial(solve, t=t, patience=patience, random_state=random_state)
+    fixed = None if existing is None else existing.lonlat
+    dial = t if name == "tkm" else None
+    key = ("method", residents.fingerprint, name, k, dial, patience, random_state, _bytes(fixed))
+    work = partial(solve, t=t, patience=patience, fixed_lonlat=fixed, random_state=random_state)
     found: Solution = _elsewhere(key, work, residents, name, k, progress=progress, method=name)
     return found
 
@@ -150,12 +165,20 @@ def _elsewhere(
     return pool().run(key, function, _bare(residents), *arguments, about=told, progress=progress, small=small)
 
 
+def _bytes(fixed: Floats | None) -> bytes:
+    return b"" if fixed is None else fixed.tobytes()
+
+
 def _plan_parts(
-    residents: Residents, k: int, random_state: int, progress: Progress
+    residents: Residents, k: int, fixed: Floats | None, random_state: int, progress: Progress
 ) -> tuple[TiltedPath, Floats, Curve]:
     """What makes a plan beside its residents, which stay where they are."""
     made = make_plan(
-        residents, k, random_state=random_state, progress=lambda done, text: progress(0.85 * done, text)
+        residents,
+        k,
+        fixed_lonlat=fixed,
+        random_state=random_state,
+        progress=lambda done, text: progress(0.85 * done, text),
     )
     curve = made.trade_off(progress=lambda done, text: progress(0.85 + 0.15 * done, text))
     return made.path, np.asarray(made.baseline), curve

@@ -18,7 +18,7 @@ METHOD = Method(
     "regard to fairness.",
     source="D. Sculley: Web-Scale K-Means Clustering, WWW 2010",
     centers_are_points=False,
-    options={"max_iter": 500, "learning_rate": 0.05, "n_epochs": 5, "batch_size": 100},
+    options={"max_iter": 500, "learning_rate": 0.05, "n_epochs": 5, "batch_size": 100, "fixed_centers": None},
     place=place,
     cost=lambda n, d, k: (0.4 + 3e-4 * n * (1 + k * d / 40), 64 * n * (d + k)),
 )

@@ -1,0 +1,205 @@
+"""Existing facilities: read as residents are, kept in every plan, under the names people know them by."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tkm_core.residents import Report, Residents, ResidentsError
+from tkm_core.residents.model import crs_name
+from tkm_core.residents.vocabulary import plain
+
+Floats = npt.NDArray[np.float64]
+MOST = 200  # existing facilities in one plan
+REACH = 0.5  # of the residents' extent: how far outside it a facility still belongs to them
+LEAST_REACH = 0.2  # degrees, for residents who live close together
+NAMES = (
+    "name", "facility", "title", "label", "site", "school", "clinic", "hospital", "station", "store", "library",
+    "nom", "nombre", "nome", "naam", "navn", "namn", "nimi", "nazwa", "nazev", "bezeichnung", "standort",
+    "название", "имя", "이름", "명칭", "시설명", "名称", "名稱", "名前", "施設名",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Existing:
+    """Facilities that are there already: they serve residents and never move.
+
+    Attributes
+    ----------
+    lonlat : ndarray of shape (f, 2)
+        WGS84 degrees, longitude first.
+    names : tuple of str
+        What they are called, text from outside; empty where the file has no names.
+    report : Report
+        What was read, kept, left out and guessed.
+
+    Examples
+    --------
+    >>> clinics = Existing(np.array([[1.44, 43.6], [1.5, 43.7]]), ("North", "South"), Report())
+    >>> len(clinics), clinics.words
+    (2, '2 existing facilities')
+    """
+
+    lonlat: Floats
+    names: tuple[str, ...]
+    report: Report
+
+    def __len__(self) -> int:
+        return len(self.lonlat)
+
+    @property
+    def words(self) -> str:
+        """How many there are."""
+        return "1 existing facility" if len(self) == 1 else f"{len(self)} existing facilities"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of places and names: equal for equal facilities."""
+        digest = blake2b(np.ascontiguousarray(self.lonlat).data, digest_size=16)
+        digest.update(repr(self.names).encode())
+        return digest.hexdigest()
+
+
+def nearby(residents: Residents, lonlat: Floats) -> npt.NDArray[np.bool_]:
+    """Which places lie within the extent of the residents or not far outside it.
+
+    Examples
+    --------
+    >>> town = Residents.from_lonlat([[1.4, 43.6], [1.5, 43.7]])
+    >>> nearby(town, np.array([[1.45, 43.5], [13.4, 52.5]])).tolist()
+    [True, False]
+    """
+    low, high = residents.lonlat.min(axis=0), residents.lonlat.max(axis=0)
+    reach = np.maximum(REACH * (high - low), LEAST_REACH)
+    return np.asarray(((lonlat >= low - reach) & (lonlat <= high + reach)).all(axis=1))
+
+
+def scaled_sites(residents: Residents, fixed_lonlat: npt.ArrayLike | None) -> Floats:
+    """Existing facilities in the residents' scaled coordinates, shape (f, 2); one that cannot be is said."""
+    if fixed_lonlat is None:
+        return np.empty((0, 2))
+    lonlat = np.asarray(fixed_lonlat, dtype=np.float64).reshape(-1, 2)
+    outside = ~np.isfinite(lonlat).all(axis=1) | (np.abs(lonlat[:, 1]) > 90) | (np.abs(lonlat[:, 0]) > 180)
+    if outside.any():
+        row = int(np.flatnonzero(outside)[0])
+        place = ", ".join(f"{degrees:g}" for degrees in lonlat[row])
+        msg = f"Existing facility {row + 1} is not a place on earth: longitude, latitude = {place}."
+        raise ValueError(msg)
+    xy = residents.lonlat_to_xy(lonlat)
+    lost = ~np.isfinite(xy).all(axis=1)
+    if lost.any():
+        row = int(np.flatnonzero(lost)[0])
+        msg = f"Existing facility {row + 1} is too far from the residents to be on the same map."
+        raise ValueError(msg)
+    return (xy - residents.origin) / residents.scale
+
+
+def read_existing(
+    read: Callable[[dict[str, Any]], Residents], residents: Residents, **options: Any
+) -> Existing:
+    r"""Read existing facilities and check them against the residents they are for.
+
+    Coordinates that cannot be placed, or only far away, are tried in the reference system of the residents' file.
+
+    Parameters
+    ----------
+    read : callable
+        Reads the file: gets options of `load_residents` and returns what that returns.
+    residents : Residents
+    **options
+        What the planner said about the file, as for `load_residents`; `id` is the column of names.
+
+    Returns
+    -------
+    Existing
+
+    Raises
+    ------
+    ResidentsError
+        With the sentence for the planner: unreadable, too many, or nowhere near the residents.
+
+    Examples
+    --------
+    >>> from tkm_core.residents import load_residents
+    >>> town = Residents.from_lonlat([[1.4, 43.6], [1.5, 43.7]])
+    >>> table = b"clinic,lon,lat\nNorth,1.44,43.66\nSouth,1.46,43.58\n"
+    >>> read_existing(lambda options: load_residents(table, **options), town).names
+    ('North', 'South')
+    """
+
+    def attempt(**more: Any) -> Residents:
+        return read({**options, "weight": False, "group": False, "keep_suspect": True, **more})
+
+    same = residents.source_crs if "crs" not in options else None
+    more: dict[str, Any] = {}
+    try:
+        found = attempt()
+    except ResidentsError as problem:
+        if problem.needs != "crs" or same is None:
+            raise
+        more = {"crs": same}
+        found = attempt(**more)
+    if not more and same is not None and not nearby(residents, found.lonlat).any():
+        again = _try(attempt, same)
+        if again is not None and nearby(residents, again.lonlat).any():
+            found, more = again, {"crs": same}
+    report = found.report
+    if more and same is not None:
+        report.notes.append(f"The coordinates were read like those of the residents: {crs_name(same)}.")
+    if "id" not in options and (column := _name_column(report)) is not None:
+        notes = report.notes
+        found = attempt(**more, id=column)
+        report, report.notes = found.report, notes
+        next(one for one in report.columns if one.role == "id").why = "Its name says it holds names."
+    _check(found, residents)
+    names = () if found.ids is None else tuple("" if name is None else str(name)[:200] for name in found.ids)
+    return Existing(found.lonlat, names, report)
+
+
+def _try(attempt: Callable[..., Residents], crs: object) -> Residents | None:
+    try:
+        return attempt(crs=crs)
+    except ResidentsError:
+        return None
+
+
+def _name_column(report: Report) -> str | None:
+    """The column that holds names: it is called so and is not used for anything else."""
+    free = [column.name for column in report.columns if column.role in (None, "id")]
+    for exact in (True, False):
+        for word in NAMES:
+            for name in free:
+                bare = plain(name)
+                if bare == word or (not exact and word in bare.replace("_", " ").split()):
+                    return name
+    return None
+
+
+def _check(found: Residents, residents: Residents) -> None:
+    """Say what is wrong with these facilities for these residents, or warn of what may be."""
+    if len(found) > MOST:
+        msg = (
+            f"There are {len(found):,} places in this file; a plan keeps at most {MOST} existing facilities. "
+            "Take those that matter for this plan."
+        )
+        raise ResidentsError(msg, report=found.report)
+    far = ~nearby(residents, found.lonlat)
+    if far.all():
+        lon, lat = found.lonlat.mean(axis=0)
+        where, home = f"{lat:.2f}, {lon:.2f}", residents.lonlat.mean(axis=0)
+        msg = (
+            f"None of these facilities is near the residents: they lie around latitude, longitude {where}, the "
+            f"residents around {home[1]:.2f}, {home[0]:.2f}. Check which columns are the coordinates, and their "
+            "reference system."
+        )
+        raise ResidentsError(msg, needs="crs", report=found.report)
+    if far.any():
+        rest = f"{int(far.sum())} of {len(found)}"
+        found.report.warnings.append(
+            f"{rest} facilities lie far outside the area of the residents. They are kept; remove them from the "
+            "file if they are wrong."
+        )

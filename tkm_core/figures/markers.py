@@ -1,0 +1,187 @@
+"""The marks on the map: facilities, those of k-means++, existing ones, and the farthest resident."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pydeck as pdk
+
+from tkm_core.evaluation import Evaluation
+from tkm_core.existing import Existing
+from tkm_core.figures.palette import Palette, rgb
+from tkm_core.figures.units import format_length
+from tkm_core.plan import Plan
+from tkm_core.story import singular
+
+if TYPE_CHECKING:
+    from tkm_core.figures.maps import Look
+
+FONT = "'Public Sans, system-ui, sans-serif'"
+GLIDE = 350  # milliseconds in which facilities move to their new place
+
+
+def baseline_layer(plan: Plan, look: "Look") -> pdk.Layer:
+    """Facilities of k-means++ as hollow rings."""
+    return pdk.Layer(
+        "ScatterplotLayer",
+        [
+            {"p": point, "tip": "k-means++ would build here"}
+            for point in np.round(plan.baseline_lonlat, 6).tolist()[: plan.k]
+        ],
+        id="baseline",
+        get_position="p",
+        get_radius=12.5,
+        radius_units="'pixels'",
+        filled=False,
+        stroked=True,
+        get_line_color=[*rgb(look.palette.ink), 255],
+        get_line_width=1.8,
+        line_width_units="'pixels'",
+        pickable=True,
+    )
+
+
+def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: "Look") -> list[pdk.Layer]:
+    """The farthest resident, a dashed line to its facility, and how far it is."""
+    who = int(np.argmax(evaluation.distance))
+    home = plan.residents.lonlat[who]
+    site = plan.centers_lonlat(i)[int(evaluation.labels[who])]
+    ink = [*rgb(look.palette.ink), 255]
+    edges = np.linspace(0, 1, 48)
+    dashes = [
+        {"p": np.round([site + (home - site) * a, site + (home - site) * b], 6).tolist()}
+        for a, b in zip(edges[:-1:2], edges[1::2], strict=True)
+    ]
+    below = home[1] < site[1]
+    text = f"farthest {singular(look.people)} {format_length(float(evaluation.distance[who]), look.unit)}"
+    spot = np.round(home, 6).tolist()
+    return [
+        pdk.Layer(
+            "PathLayer",
+            dashes,
+            id="farthest-line",
+            get_path="p",
+            get_color=ink,
+            get_width=1.6,
+            width_units="'pixels'",
+        ),
+        pdk.Layer(
+            "ScatterplotLayer",
+            [{"p": spot, "tip": text}],
+            id="farthest",
+            get_position="p",
+            get_radius=4.5,
+            radius_units="'pixels'",
+            get_fill_color=ink,
+            pickable=True,
+        ),
+        pdk.Layer(
+            "TextLayer",
+            [{"p": spot, "s": text}],
+            id="farthest-label",
+            get_position="p",
+            get_text="s",
+            get_size=12.5,
+            get_color=ink,
+            font_family=FONT,
+            get_alignment_baseline="'top'" if below else "'bottom'",
+            get_pixel_offset=[0, 9 if below else -9],
+            font_weight=600,
+            background=True,
+            get_background_color=[*rgb(look.palette.ground), 190],
+            background_padding=[3, 1],
+        ),
+    ]
+
+
+def site_layers(plan: Plan, i: int, evaluation: Evaluation, look: "Look") -> list[pdk.Layer]:
+    """New facilities as numbered discs; existing ones, which never move, as numbered squares."""
+    colors, names = look.palette, plan.names
+    rows = []
+    for j, spot in enumerate(np.round(plan.centers_lonlat(i), 6).tolist()):
+        fill = colors.facility(j)
+        title = f"Facility {j + 1}" if j < plan.k else f"Existing facility {j + 1}"
+        called = f"<br>{escape(names[j])}" if names[j] else ""
+        rows.append(
+            {
+                "p": spot,
+                "c": fill,
+                "s": str(j + 1),
+                "f": [*rgb(colors.text_on(fill)), 255],
+                "tip": f"<b>{title}</b>{called}<br>{evaluation.population[j]:,.0f} {look.people}<br>"
+                f"farthest {format_length(float(evaluation.max_distance[j]), look.unit)}",
+            }
+        )
+    glide = {"getPosition": GLIDE}
+    style = {"get_position": "p", "radius_units": "'pixels'", "transitions": glide}
+    new = rows[: plan.k]
+    squares = [_squares(rows[plan.k :], colors)] if plan.existing else []
+    return [
+        *squares,
+        pdk.Layer(
+            "ScatterplotLayer",
+            new,
+            id="sites-rim",
+            get_radius=10.5,
+            get_fill_color=[*rgb(colors.ink), 255],
+            **style,
+        ),
+        pdk.Layer(
+            "ScatterplotLayer", new, id="sites", get_radius=8.8, get_fill_color="c", pickable=True, **style
+        ),
+        pdk.Layer(
+            "TextLayer",
+            new,
+            id="sites-number",
+            get_position="p",
+            get_text="s",
+            get_size=11.5,
+            get_color="f",
+            font_family=FONT,
+            font_weight=700,
+            get_alignment_baseline="'center'",
+            transitions=glide,
+        ),
+    ]
+
+
+def existing_layers(existing: Existing, look: "Look") -> list[pdk.Layer]:
+    """Existing facilities by themselves, numbered as in their file."""
+    colors = look.palette
+    names = existing.names or ("",) * len(existing)
+    rows = [
+        {
+            "p": spot,
+            "c": rgb(colors.page),
+            "s": str(number),
+            "f": [*rgb(colors.ink), 255],
+            "tip": f"<b>Existing facility</b>{f'<br>{escape(name)}' if name else ''}",
+        }
+        for number, (spot, name) in enumerate(
+            zip(np.round(existing.lonlat, 6).tolist(), names, strict=True), start=1
+        )
+    ]
+    return [_squares(rows, colors)]
+
+
+def _squares(rows: Sequence[dict[str, Any]], colors: Palette) -> pdk.Layer:
+    """Numbers in filled squares: text with a ground and a rim of its own."""
+    return pdk.Layer(
+        "TextLayer",
+        list(rows),
+        id="existing",
+        get_position="p",
+        get_text="s",
+        get_size=11.5,
+        get_color="f",
+        font_family=FONT,
+        font_weight=700,
+        get_alignment_baseline="'center'",
+        background=True,
+        get_background_color="c",
+        get_border_color=[*rgb(colors.ink), 255],
+        get_border_width=2,
+        background_padding=[5, 3],
+        pickable=True,
+    )
