@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from tkm_core.version import VERSION
 
-BAD_INPUT = 2  # exit status
+BAD_INPUT, STOPPED = 2, 130  # exit status
 READING = {
     "x": "column of longitude or easting",
     "y": "column of latitude or northing",

@@ -4,19 +4,17 @@ import argparse
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
+from tkm_core.arguments import STOPPED
 from tkm_core.experiments.data import read_dataset
 from tkm_core.experiments.model import Dataset, Experiment, Result
 from tkm_core.experiments.page import page
 from tkm_core.experiments.registry import EXPERIMENTS
-from tkm_core.methods import Progress
+from tkm_core.methods.method import part
+from tkm_core.terminal import progress_bar, say
 
-STOPPED = 130  # exit status
 EVERYTHING = "all"
 OPTIONS = ("repeats", "size", "k", "t", "methods", "solver", "sizes", "max_seconds", "iterations")
 
@@ -40,18 +38,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     own = [read_dataset(file, _listed(arguments.columns), seed=arguments.seed) for file in arguments.data]
     for note in (note for each in own for note in each.notes):
-        _say(note)
+        say(note)
     for number, name in enumerate(names):
         experiment = EXPERIMENTS[name]
         data = own or experiment.data(arguments.seed)
-        with _bar(f"{name}: " if len(names) > 1 else "", number, len(names)) as progress:
-            result = experiment.run(data, seed=arguments.seed, progress=progress, **settings[name])
+        with progress_bar(f"{name}: " if len(names) > 1 else "") as show:
+            share = part(show, number / len(names), (number + 1) / len(names))
+            result = experiment.run(data, seed=arguments.seed, progress=share, **settings[name])
         words = [name if word == EVERYTHING else word for word in _without_output(given)]
         command = shlex.join(["python", "-m", "tkm_core", "experiment", *words])
         for path in _write(folder, experiment, result, data, command):
-            _say(f"Wrote {path}.")
+            say(f"Wrote {path}.")
         for note in result.notes:
-            _say(f"  {note}")
+            say(f"  {note}")
         if not result.complete:
             return STOPPED
     return 0
@@ -136,19 +135,6 @@ def _text(file: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-@contextmanager
-def _bar(prefix: str, number: int, total: int) -> Iterator[Progress]:
-    """Show a bar on the terminal's error stream, and none where that is a file or a pipe."""
-    shape = "{percentage:3.0f} %|{bar:30}| {desc} [{elapsed}]"
-    with tqdm(total=1.0, disable=None, leave=False, file=sys.stderr, bar_format=shape, miniters=0) as bar:
-
-        def show(fraction: float, text: str) -> None:
-            bar.set_description_str(f"{prefix}{text}", refresh=bar.n == 0)
-            bar.update(max(0.0, (number + fraction) / total - bar.n))
-
-        yield show
-
-
 def _without_output(given: Sequence[str]) -> list[str]:
     """The arguments without the folder: it says nothing about the numbers."""
     kept: list[str] = []
@@ -191,7 +177,3 @@ def _list(read: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
         return tuple(read(each) for each in text.split(","))
 
     return read_all
-
-
-def _say(text: str) -> None:
-    print("".join(letter if letter.isprintable() else "\ufffd" for letter in text))  # noqa: T201 - it is a command

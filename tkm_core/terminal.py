@@ -1,0 +1,64 @@
+"""What the commands show on a terminal: sentences, tables and one bar."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+BAR = "{percentage:3.0f} %|{bar:30}| {desc} [{elapsed}]"
+
+
+@contextmanager
+def progress_bar(prefix: str = "") -> Iterator[Callable[[float, str], None]]:
+    """Show a bar on the error stream, and none where that is a file or a pipe.
+
+    Parameters
+    ----------
+    prefix : str
+        Stands before every text.
+
+    Yields
+    ------
+    callable
+        Takes the fraction done and a text.
+    """
+    from tqdm import tqdm  # not needed to answer a mistyped option
+
+    # miniters: a quick start must not make it wait for as large a step again
+    with tqdm(total=1.0, disable=None, leave=False, file=sys.stderr, bar_format=BAR, miniters=0) as bar:
+
+        def show(fraction: float, text: str) -> None:
+            bar.set_description_str(f"{prefix}{text}", refresh=bar.n == 0)
+            bar.update(max(0.0, fraction - bar.n))
+
+        yield show
+
+
+def say(text: object) -> None:
+    """Print a text; what steers a terminal is taken out, because names come from other people's files."""
+    print(_printable(str(text)))
+
+
+def complain(text: str) -> None:
+    """Print a sentence on the error stream."""
+    print(f"tkm_core: {_printable(text)}", file=sys.stderr)
+
+
+def say_table(rows: Iterable[Sequence[str]]) -> None:
+    """Print rows in columns: the first to the left, the others to the right.
+
+    >>> say_table([("", "km"), ("average", "7.5")])
+                km
+    average    7.5
+    """
+    cells = [tuple(row) for row in rows]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
+    for row in cells:
+        first, *others = (
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        say("   ".join([first, *others]).rstrip())
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in text)
