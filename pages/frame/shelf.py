@@ -1,5 +1,6 @@
 """A shelf for results: kept by content key, the oldest go first, nothing is computed twice at once."""
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -35,6 +36,7 @@ class Shelf(Generic[T]):
     ) -> None:
         self.room, self.seconds, self.clock = room, None if hours is None else hours * 3600, clock
         self._kept: OrderedDict[Hashable, tuple[T, float, float]] = OrderedDict()
+        self._weight = 0.0
         self._lock = threading.Lock()
         self._busy: dict[Hashable, threading.Lock] = {}
 
@@ -51,15 +53,16 @@ class Shelf(Generic[T]):
     def put(self, key: Hashable, value: T, weight: float = 1.0) -> T:
         """Keep a value, and make room for it."""
         with self._lock:
-            self._kept.pop(key, None)
+            self._drop(key)
             self._kept[key] = value, weight, self.clock()
+            self._weight += weight
             self._forget()
         return value
 
     def remove(self, key: Hashable) -> None:
         """Forget a key."""
         with self._lock:
-            self._kept.pop(key, None)
+            self._drop(key)
 
     def once(
         self, key: Hashable, make: Callable[[], T], waiting: Callable[[], None], weight: float = 1.0
@@ -78,11 +81,19 @@ class Shelf(Generic[T]):
                 if not lock.locked():
                     self._busy.pop(key, None)
 
+    def _drop(self, key: Hashable) -> None:
+        """Take a key off, if it is there; the lock is held."""
+        if key in self._kept:
+            self._weight -= self._kept.pop(key)[1]
+
     def _forget(self) -> None:
-        """Drop what is too old, then the longest unused until the rest fits; the lock is held."""
-        if self.seconds is not None:
-            too_old = self.clock() - self.seconds
-            for key in [key for key, (_, _, used) in self._kept.items() if used < too_old]:
-                del self._kept[key]
-        while len(self._kept) > 1 and sum(weight for _, weight, _ in self._kept.values()) > self.room:
-            self._kept.popitem(last=False)
+        """Drop what is too old, then the longest unused until the rest fits; the lock is held.
+
+        What was used last stands last, so the oldest is always the first.
+        """
+        too_old = -math.inf if self.seconds is None else self.clock() - self.seconds
+        while self._kept:
+            key, (_, _, used) = next(iter(self._kept.items()))
+            if used >= too_old and (self._weight <= self.room or len(self._kept) == 1):
+                break
+            self._drop(key)
