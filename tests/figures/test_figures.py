@@ -9,7 +9,7 @@ import pytest
 
 from tkm_core import figures
 from tkm_core.figures import crowd, geometry
-from tkm_core.figures.charts import cumulative
+from tkm_core.figures.distances_chart import cumulative
 from tkm_core.figures.maps import continuous_ways
 from tkm_core.figures.palette import DARK, LIGHT, Palette, contrast, rgb
 from tkm_core.figures.report import html_report

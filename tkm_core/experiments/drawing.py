@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from tkm_core.figures.charts import layout
-from tkm_core.figures.maps import Look
+from tkm_core.figures.look import Look
 from tkm_core.figures.palette import palette, to_hex
 
 ROW_HEIGHT = 300

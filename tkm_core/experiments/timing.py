@@ -14,7 +14,7 @@ from tkm_core.descent import CHUNK
 from tkm_core.experiments.comparison import SGD, Contender, colours
 from tkm_core.experiments.model import Dataset, Job, Result, gather, seed_of
 from tkm_core.figures.charts import layout
-from tkm_core.figures.maps import Look
+from tkm_core.figures.look import Look
 from tkm_core.figures.palette import palette
 from tkm_core.methods import MethodTooLargeError, Progress, describe, estimate, run_method
 from tkm_core.methods.method import MAX_BYTES

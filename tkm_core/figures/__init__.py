@@ -1,9 +1,12 @@
 """Maps and charts: plain functions from plans and evaluations to figures."""
 
-from tkm_core.figures.charts import CONFIG, FAIRNESS, UTILITY, distances, tradeoff
+from tkm_core.figures.charts import CONFIG, FAIRNESS, UTILITY
 from tkm_core.figures.crowd import COLOURS, POINTS_AT_MOST
+from tkm_core.figures.distances_chart import distances
 from tkm_core.figures.legend import distances_words, map_legend, map_words, tradeoff_words
-from tkm_core.figures.maps import LAYERS, Look, MapGround, colour_scheme, plan_map, residents_map
+from tkm_core.figures.look import LAYERS, Look
+from tkm_core.figures.maps import MapGround, colour_scheme, plan_map, residents_map
+from tkm_core.figures.tradeoff_chart import tradeoff
 
 __all__ = [
     "COLOURS",

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from tkm_core.counts import Count, series
 from tkm_core.figures.charts import Axis, layout
-from tkm_core.figures.maps import Look
+from tkm_core.figures.look import Look
 from tkm_core.story import METRES
 
 COUNT_AXES = {

@@ -1,18 +1,13 @@
-"""Charts of a plan: what fairness costs, and who lives how near."""
+"""What all charts share: the frame, the measures on their axes, marks."""
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import plotly.graph_objects as go
 
-from tkm_core.evaluation import Evaluation
-from tkm_core.figures.labels import corner, nearby, shared
-from tkm_core.figures.maps import Look
-from tkm_core.plan import Plan
+from tkm_core.figures.look import Look
 from tkm_core.story import METRES, POWERS
 
 FONT = "Public Sans, system-ui, sans-serif"
@@ -82,143 +77,7 @@ def layout(look: Look, *, height: int, x: str, y: str) -> dict[str, Any]:
     }
 
 
-def tradeoff(
-    plan: Plan,
-    i: int,
-    look: Look,
-    *,
-    utility: str = "mean_distance",
-    fairness: str = "largest_distance",
-    budget: float | None = None,
-    others: Mapping[str, tuple[float, float]] | None = None,
-    height: int = 232,
-) -> go.Figure:
-    """Utility against fairness over t, the current t marked, k-means++ and other methods beside it.
-
-    Parameters
-    ----------
-    plan : Plan
-    i : int
-        The current t.
-    look : Look
-    utility, fairness : str
-        Keys of `UTILITY` and `FAIRNESS`.
-    budget : float, optional
-        Accepted increase of the average distance in percent, drawn as a band.
-    others : mapping of str to (float, float), optional
-        Further methods: name to (utility, fairness) in metres.
-    height : int
-        In pixels.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        Its trace named "plans" holds one point a t in the order of the path, so a click tells the t.
-    """
-    colors, across, up = look.palette, UTILITY[utility], FAIRNESS[fairness]
-    x = across.value(getattr(plan.curve, utility), look.unit)
-    y = up.value(getattr(plan.curve, fairness), look.unit)
-    base_x = float(across.value(plan.curve.baseline[utility], look.unit))
-    base_y = float(up.value(plan.curve.baseline[fairness], look.unit))
-    measured = {
-        name: (float(across.value(one, look.unit)), float(up.value(two, look.unit)))
-        for name, (one, two) in (others or {}).items()
-    }
-    box = (min(*x, base_x), max(*x, base_x)), (min(*y, base_y), max(*y, base_y))
-    rivals = nearby(measured, *box)
-    frame = layout(look, height=height, x=across.label(look.unit), y=up.label(look.unit))
-    frame["xaxis"]["range"] = _padded([*x, base_x, *(one for one, _ in rivals.values())], 0.07, 0.09)
-    frame["yaxis"]["range"] = _padded([*y, base_y, *(two for _, two in rivals.values())], 0.12, 0.2)
-    traces = [*_coloured(x, y, plan, look), _plans(x, y, plan, across, up, look)]
-    traces.append(_mark([base_x], [base_y], colors.page, colors.ink, "k-means++", 10))
-    if rivals:
-        rival_x, rival_y = zip(*rivals.values(), strict=True)
-        traces.append(_mark(rival_x, rival_y, colors.page, colors.muted, list(rivals), 8, symbol="diamond"))
-    traces.append(_mark([x[i]], [y[i]], colors.ink, colors.page, f"this plan, t = {plan.t[i]:g}", 12))
-    spans = [high - low for low, high in (frame["xaxis"]["range"], frame["yaxis"]["range"])]
-    named = shared({"k-means++": (base_x, base_y), **rivals}, spans[0] * 0.3, spans[1] * 0.14)
-    notes = [
-        *(_note(one, two, name, frame, colors.ink, above=True) for one, two, name in named),
-        _note(
-            float(x[i]), float(y[i]), f"<b>this plan</b>, t = {plan.t[i]:g}", frame, colors.ink, above=False
-        ),
-    ]
-    if i < len(plan.t) - 8:
-        end = colors.path[-1]
-        notes.append(_note(float(x[-1]), float(y[-1]), f"t = {plan.t[-1]:g}", frame, end, above=True))
-    beyond = [f"{name} {one:.3g}, {two:.3g}" for name, (one, two) in measured.items() if name not in rivals]
-    if beyond:
-        notes.append(corner(f"off the chart: {'; '.join(beyond)}", colors.muted))
-    shapes = []
-    if budget is not None and utility == "mean_distance":
-        limit = base_x * (1 + budget / 100)
-        shapes = _band(limit, frame, colors.accent)
-        notes.append(
-            {
-                "x": min(limit, frame["xaxis"]["range"][1]),
-                "y": 0,
-                "yref": "paper",
-                "text": f"budget +{budget:g} %",
-                "xanchor": "left" if limit < np.mean(frame["xaxis"]["range"]) else "right",
-                "yanchor": "bottom",
-                "xshift": 4 if limit < np.mean(frame["xaxis"]["range"]) else -4,
-                "showarrow": False,
-                "font": {"size": 12, "color": colors.accent},
-            }
-        )
-    return go.Figure(traces, {**frame, "shapes": shapes, "annotations": notes})
-
-
-def _coloured(x: Floats, y: Floats, plan: Plan, look: Look, groups: int = 12) -> list[dict[str, Any]]:
-    """The curve in a few colours from blue to red, with gaps where the arrangement jumps."""
-    tints = look.palette.along_path(plan.t)
-    jumps = np.diff(plan.path.arrangement) != 0
-    edges = np.linspace(0, len(x) - 1, groups + 1).astype(int)
-    traces = []
-    for first, last in itertools.pairwise(edges):
-        xs: list[float | None] = []
-        ys: list[float | None] = []
-        for at in range(first, last + 1):
-            xs.append(float(x[at]))
-            ys.append(float(y[at]))
-            if at < last and jumps[at]:
-                xs.append(None)
-                ys.append(None)
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": xs,
-                "y": ys,
-                "line": {"width": 3, "color": "rgb({},{},{})".format(*tints[(first + last) // 2])},
-                "hoverinfo": "skip",
-            }
-        )
-    return traces
-
-
-def _plans(x: Floats, y: Floats, plan: Plan, across: Axis, up: Axis, look: Look) -> dict[str, Any]:
-    """One point a t: small, for the eye and for the mouse."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "plans",
-        "x": x.tolist(),
-        "y": y.tolist(),
-        "customdata": [[float(t)] for t in plan.t],
-        "marker": {
-            "size": 9,
-            "opacity": 0.35,
-            "color": ["rgb({},{},{})".format(*tint) for tint in look.palette.along_path(plan.t)],
-        },
-        "selected": {"marker": {"opacity": 0.35}},
-        "unselected": {"marker": {"opacity": 0.35}},
-        "hovertemplate": f"t = %{{customdata[0]:g}}<br>{across.words} %{{x:.3g}}<br>{up.words} %{{y:.3g}}"
-        "<br>click to take it<extra></extra>",
-    }
-
-
-def _mark(
+def mark(
     x: Sequence[float],
     y: Sequence[float],
     fill: str,
@@ -227,6 +86,7 @@ def _mark(
     size: int,
     symbol: str = "circle",
 ) -> dict[str, Any]:
+    """Points with a rim that stand out whatever is clicked."""
     return {
         "type": "scatter",
         "mode": "markers",
@@ -237,166 +97,4 @@ def _mark(
         "marker": {"size": size, "color": fill, "symbol": symbol, "line": {"width": 2, "color": rim}},
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
-    }
-
-
-def _note(x: float, y: float, text: str, frame: dict[str, Any], color: str, *, above: bool) -> dict[str, Any]:
-    """A label beside a point, turned away from the edge it is near."""
-    low, high = frame["xaxis"]["range"]
-    share = (x - low) / (high - low)
-    anchor = "left" if share < 0.62 else "right"
-    shift = (7 if anchor == "left" else -7) if not above or share < 0.2 or share > 0.8 else 0
-    return {
-        "x": x,
-        "y": y,
-        "text": text,
-        "showarrow": False,
-        "xanchor": "center" if above and 0.2 <= share <= 0.8 else anchor,
-        "yanchor": "bottom",
-        "xshift": shift if not above else (-6 if anchor == "left" else 6),
-        "yshift": 6 if above else 3,
-        "font": {"size": 12, "color": color},
-    }
-
-
-def _band(limit: float, frame: dict[str, Any], color: str) -> list[dict[str, Any]]:
-    low = frame["xaxis"]["range"][0]
-    across = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
-    return [
-        {
-            "type": "rect",
-            "x0": low,
-            "x1": limit,
-            "fillcolor": color,
-            "opacity": 0.09,
-            "line": {"width": 0},
-            **across,
-        },
-        {
-            "type": "line",
-            "x0": limit,
-            "x1": limit,
-            "line": {"width": 1.4, "dash": "dot", "color": color},
-            **across,
-        },
-    ]
-
-
-def _padded(values: Sequence[float], before: float, after: float) -> list[float]:
-    low, high = float(np.min(values)), float(np.max(values))
-    span = (high - low) or max(abs(high), 1.0) * 0.1
-    return [low - span * before, high + span * after]
-
-
-def cumulative(distance: Floats, weights: Floats, edges: Floats) -> Floats:
-    """Share of people (in percent) within each of the given distances.
-
-    Examples
-    --------
-    >>> cumulative(np.array([1.0, 2.0, 2.0, 5.0]), np.ones(4), np.array([0.0, 2.0, 5.0])).tolist()
-    [0.0, 75.0, 100.0]
-    """
-    place = np.searchsorted(edges, distance)
-    counts = np.bincount(place, weights, minlength=len(edges) + 1)[: len(edges)]
-    return 100 * np.cumsum(counts) / weights.sum()
-
-
-def distances(
-    evaluation: Evaluation,
-    baseline: Evaluation,
-    weights: Floats,
-    look: Look,
-    *,
-    standard: float | None = None,
-    height: int = 232,
-) -> go.Figure:
-    """Share of people within a distance, this plan against k-means++."""
-    colors, metres = look.palette, METRES[look.unit]
-    top = max(evaluation.largest_distance, baseline.largest_distance, 1e-9)
-    edges = np.linspace(0, top, 161)
-    frame = layout(look, height=height, x=f"distance to the nearest facility, {look.unit}", y="")
-    frame["margin"]["l"] = 44
-    frame["yaxis"] |= {"range": [0, 108], "tickvals": [0, 50, 100], "ticktext": ["0 %", "50 %", "100 %"]}
-    frame["xaxis"]["range"] = [0, top / metres * 1.06]
-    frame["hovermode"] = "x"
-    traces: list[dict[str, Any]] = []
-    notes = []
-    for one, color, dash, name in (
-        (baseline, colors.muted, "dot", "k-means++"),
-        (evaluation, colors.accent, "solid", "this plan"),
-    ):
-        share = cumulative(one.distance, weights, edges)
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": (edges / metres).tolist(),
-                "y": np.round(share, 3).tolist(),
-                "line": {"width": 2.4 if dash == "solid" else 1.8, "color": color, "dash": dash},
-                "hovertemplate": f"{name}: %{{y:.1f}} % within %{{x:.2f}} {look.unit}<extra></extra>",
-            }
-        )
-        end = one.largest_distance / metres
-        traces.append(
-            _mark([end], [100], color if dash == "solid" else colors.page, color, f"farthest, {name}", 9)
-        )
-        notes.append(_end_note(end, name, color, evaluation, baseline, one, look))
-    shapes = []
-    if standard is not None and evaluation.share_within is not None and baseline.share_within is not None:
-        at = standard / metres
-        shapes = [
-            {
-                "type": "line",
-                "x0": at,
-                "x1": at,
-                "yref": "paper",
-                "y0": 0,
-                "y1": 1,
-                "line": {"width": 1, "color": colors.border},
-                "layer": "below",
-            }
-        ]
-        left = at < top / metres * 0.6
-        notes.append(
-            {
-                "x": at,
-                "y": 36,
-                "text": f"within {at:g} {look.unit}<br><b>{100 * evaluation.share_within:.1f} %</b> of {look.people},"
-                f"<br>k-means++ {100 * baseline.share_within:.1f} %",
-                "showarrow": False,
-                "align": "left" if left else "right",
-                "xanchor": "left" if left else "right",
-                "xshift": 8 if left else -8,
-                "yanchor": "top",
-                "font": {"size": 12, "color": colors.ink},
-            }
-        )
-    return go.Figure(traces, {**frame, "shapes": shapes, "annotations": notes})
-
-
-def _end_note(
-    end: float, name: str, color: str, plan: Evaluation, base: Evaluation, one: Evaluation, look: Look
-) -> dict[str, Any]:
-    """Name and length at the end of a curve; two ends that meet step aside for one another."""
-    metres = METRES[look.unit]
-    top = max(plan.largest_distance, base.largest_distance) / metres
-    close = abs(plan.largest_distance - base.largest_distance) / metres < top * 0.24
-    first = one.largest_distance == min(plan.largest_distance, base.largest_distance)
-    if plan.largest_distance == base.largest_distance:
-        first = one is plan
-    side = ("right" if first else "left") if close and end < top * 0.86 else "right"
-    drop = -8 if first or not close else -42
-    return {
-        "x": end,
-        "y": 100,
-        "text": f"<b>{name}</b><br>{end:.1f} {look.unit}"
-        if name == "this plan"
-        else f"{name}<br>{end:.1f} {look.unit}",
-        "showarrow": False,
-        "xanchor": side,
-        "yanchor": "top",
-        "yshift": drop,
-        "xshift": 6 if side == "right" else -2,
-        "align": side,
-        "font": {"size": 12, "color": color},
     }

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from tkm_core.comparison import MEASURES, Compared, best, decimals
 from tkm_core.figures.charts import layout
-from tkm_core.figures.maps import Look
+from tkm_core.figures.look import Look
 from tkm_core.story import METRES, POWERS
 
 Floats = npt.NDArray[np.float64]

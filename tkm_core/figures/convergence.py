@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tkm_core.figures.charts import layout
-from tkm_core.figures.maps import Look
+from tkm_core.figures.look import Look
 from tkm_core.race import Leg, Race
 
 COST_WORDS = {

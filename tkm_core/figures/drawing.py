@@ -1,16 +1,16 @@
 """The same map and charts as plain SVG: for paper, and for a page that opens without a network."""
 
-from html import escape
-
 import numpy as np
 import numpy.typing as npt
 
 from tkm_core.evaluation import Evaluation
 from tkm_core.figures import crowd
-from tkm_core.figures.charts import FAIRNESS, UTILITY, cumulative
-from tkm_core.figures.geometry import TILE, View, grid, mercator, scale_bar
-from tkm_core.figures.maps import Look, MapGround, colour_scheme, continuous_ways
-from tkm_core.figures.palette import RGB, to_hex
+from tkm_core.figures.charts import FAIRNESS, UTILITY
+from tkm_core.figures.distances_chart import cumulative
+from tkm_core.figures.look import Look
+from tkm_core.figures.maps import MapGround, colour_scheme, continuous_ways, crowd_parts
+from tkm_core.figures.palette import to_hex
+from tkm_core.figures.svg import Sheet, dot, line, picture, text
 from tkm_core.figures.units import format_length, nice_step
 from tkm_core.plan import Plan
 from tkm_core.story import METRES, singular
@@ -21,46 +21,25 @@ CHART = (352, 230)
 EDGE = (48, 10, 12, 40)  # left, right, top, bottom of a chart's frame
 
 
-class _Sheet:
-    """Maps degrees to pixels of a map picture."""
-
-    def __init__(self, view: View, width: int, height: int) -> None:
-        self.middle = mercator([view.longitude, view.latitude])
-        self.factor = TILE * 2**view.zoom
-        self.half = np.array([width, height]) / 2
-
-    def at(self, lonlat: npt.ArrayLike) -> Floats:
-        """Pixels, shape (..., 2)."""
-        flat = (mercator(lonlat) - self.middle) * self.factor
-        return np.round(self.half + flat * [1, -1], 1)
-
-
 def map_svg(
     plan: Plan, i: int, evaluation: Evaluation, baseline: Evaluation, ground: MapGround, look: Look
 ) -> str:
     """The map of a plan as SVG; `ground` has to be made for a picture of WIDTH by HEIGHT."""
-    sheet, colors = _Sheet(ground.view, WIDTH, HEIGHT), look.palette
-    parts = [f'<rect width="{WIDTH}" height="{HEIGHT}" rx="6" fill="{colors.ground}"/>']
-    parts += [_line(sheet.at(line), colors.grid, 1) for line in grid(ground.view, look.unit)[1]]
+    sheet, colors = Sheet(ground.view, WIDTH, HEIGHT, look), look.palette
+    parts = sheet.ground()
     if "areas" in look.layers:
-        for j, area in enumerate(plan.service_areas(i)):
-            for part in getattr(area, "geoms", [area]):
-                if not part.is_empty:
-                    ring = _points(sheet.at(np.asarray(part.exterior.coords)))
-                    parts.append(
-                        f'<polygon points="{ring}" fill="{to_hex(colors.facility(j))}" fill-opacity="0.13" '
-                        f'stroke="{colors.page}" stroke-width="2"/>'
-                    )
-    parts += _crowd(plan, evaluation, baseline, ground, look, sheet)
+        areas = plan.service_areas(i)
+        parts += sheet.areas(areas, range(len(areas)), opacity=0.13, seam=2)
+    parts += _crowd(plan, evaluation, baseline, ground, sheet)
     if "paths" in look.layers:
-        parts += _ways(plan, ground.view, look, sheet)
+        parts += _ways(plan, sheet)
     if "baseline" in look.layers:
         parts += [
             f'<circle cx="{x}" cy="{y}" r="12" fill="none" stroke="{colors.ink}" stroke-width="1.8"/>'
             for x, y in sheet.at(plan.baseline_lonlat[: plan.k]).tolist()
         ]
     if "farthest" in look.layers:
-        parts += _farthest(plan, i, evaluation, look, sheet)
+        parts += _farthest(plan, i, evaluation, sheet)
     for j, (x, y) in enumerate(sheet.at(plan.centers_lonlat(i)).tolist()):
         fill = colors.facility(j)
         style = f'fill="{to_hex(fill)}" stroke="{colors.ink}" stroke-width="1.8"'
@@ -69,61 +48,37 @@ def map_svg(
             if j < plan.k
             else f'<rect x="{x - 9:.1f}" y="{y - 9:.1f}" width="18" height="18" {style}/>'
         )
-        parts.append(_text(x, y + 3.8, str(j + 1), colors.text_on(fill), bold=True))
-    bar = scale_bar(ground.view, look.unit)
-    parts += [_line(sheet.at(line), colors.ink, 1.6) for line in (bar.line, *bar.ticks)]
-    x, y = sheet.at(bar.label).tolist()
-    parts.append(_text(x, y - 5, f"{bar.length:g} {look.unit}", colors.ink))
-    return _svg(WIDTH, HEIGHT, parts, "Map of the plan")
+        parts.append(text(x, y + 3.8, str(j + 1), colors.text_on(fill), bold=True))
+    parts += sheet.scale(width=1.6, lift=5)
+    return picture(WIDTH, HEIGHT, parts, "Map of the plan")
 
 
 def _crowd(
-    plan: Plan, evaluation: Evaluation, baseline: Evaluation, ground: MapGround, look: Look, sheet: _Sheet
+    plan: Plan, evaluation: Evaluation, baseline: Evaluation, ground: MapGround, sheet: Sheet
 ) -> list[str]:
-    scheme = colour_scheme(plan, look)
-    change = baseline.distance - evaluation.distance if look.colour == "change" else None
+    residents, scheme = plan.residents, colour_scheme(plan, sheet.look)
+    parts = crowd_parts(evaluation, baseline, sheet.look)
     if ground.cells is not None:
-        picture = crowd.cells_image(
-            ground.cells,
-            plan.residents.weights,
-            scheme,
-            labels=evaluation.labels,
-            distance=evaluation.distance,
-            change=change,
-        )
-        west, south, east, north = ground.cells.bounds
-        (left, top), (right, bottom) = sheet.at([[west, north], [east, south]]).tolist()
         return [
-            (
-                f'<image x="{left}" y="{top}" width="{right - left:.1f}" height="{bottom - top:.1f}" '
-                f'preserveAspectRatio="none" style="image-rendering:pixelated" href="{crowd.png(picture)}"/>'
-            )
+            sheet.cells(ground.cells, crowd.cells_image(ground.cells, residents.weights, scheme, **parts))
         ]
-    found = crowd.classes(scheme, labels=evaluation.labels, distance=evaluation.distance, change=change)
-    places = sheet.at(plan.residents.lonlat)
-    radius = 1.5 if len(places) > 3000 else 2.2
-    groups = []
-    for number, color in enumerate(scheme.colors):
-        dots = "".join(f"M{x} {y}h0" for x, y in places[found == number].tolist())
-        if dots:
-            groups.append(
-                f'<path d="{dots}" stroke="{to_hex(color)}" stroke-width="{2 * radius}" stroke-linecap="round" '
-                'stroke-opacity="0.75" fill="none"/>'
-            )
-    return groups
+    found = crowd.classes(scheme, **parts)
+    return sheet.dots(residents.lonlat, found, scheme.colors, 3.0 if len(residents) > 3000 else 4.4)
 
 
-def _ways(plan: Plan, view: View, look: Look, sheet: _Sheet) -> list[str]:
-    tints = look.palette.along_path(plan.t)
+def _ways(plan: Plan, sheet: Sheet) -> list[str]:
+    colors, view = sheet.look.palette, sheet.view
+    tints = colors.along_path(plan.t)
     parts = []
     for way in continuous_ways(plan, (view.east - view.west) / WIDTH):
         spots = sheet.at([spot for _, spot in way])
-        parts.append(_line(spots, look.palette.page, 6.5))
-        parts += [_line(spots[n : n + 2], to_hex(tints[way[n + 1][0]]), 3.2) for n in range(len(way) - 1)]
+        parts.append(line(spots, colors.page, 6.5))
+        parts += [line(spots[n : n + 2], to_hex(tints[way[n + 1][0]]), 3.2) for n in range(len(way) - 1)]
     return parts
 
 
-def _farthest(plan: Plan, i: int, evaluation: Evaluation, look: Look, sheet: _Sheet) -> list[str]:
+def _farthest(plan: Plan, i: int, evaluation: Evaluation, sheet: Sheet) -> list[str]:
+    look = sheet.look
     who = int(np.argmax(evaluation.distance))
     ends = sheet.at([plan.centers_lonlat(i)[int(evaluation.labels[who])], plan.residents.lonlat[who]])
     x, y = ends[1].tolist()
@@ -132,9 +87,9 @@ def _farthest(plan: Plan, i: int, evaluation: Evaluation, look: Look, sheet: _Sh
     x_text = min(max(x, 80), WIDTH - 80)
     y_text = y + 18 if ends[1, 1] > ends[0, 1] and y < HEIGHT - 24 else y - 9
     return [
-        _line(ends, ink, 1.6, dash="5 4"),
+        line(ends, ink, 1.6, dash="5 4"),
         f'<circle cx="{x}" cy="{y}" r="4.5" fill="{ink}"/>',
-        _text(x_text, y_text, told, ink, bold=True),
+        text(x_text, y_text, told, ink, bold=True),
     ]
 
 
@@ -158,23 +113,23 @@ def tradeoff_svg(plan: Plan, i: int, look: Look, *, utility: str, fairness: str,
             f'height="{CHART[1] - EDGE[2] - EDGE[3]}" fill="{colors.accent}" fill-opacity="0.1"/>'
         )
         parts.append(
-            _text(limit + 4, CHART[1] - EDGE[3] - 6, f"budget +{budget:g} %", colors.accent, anchor="start")
+            text(limit + 4, CHART[1] - EDGE[3] - 6, f"budget +{budget:g} %", colors.accent, anchor="start")
         )
     tints = colors.along_path(plan.t)
     jumps = np.diff(plan.path.arrangement) != 0
     spots = np.column_stack([frame.x(x), frame.y(y)])
-    parts += [_line(spots[n : n + 2], to_hex(tints[n + 1]), 3) for n in range(len(x) - 1) if not jumps[n]]
-    parts += [_dot(spot, tint, 2.2) for spot, tint in zip(spots.tolist(), tints, strict=True)]
+    parts += [line(spots[n : n + 2], to_hex(tints[n + 1]), 3) for n in range(len(x) - 1) if not jumps[n]]
+    parts += [dot(spot, tint, 2.2) for spot, tint in zip(spots.tolist(), tints, strict=True)]
     bx, by = float(frame.x(base[0])), float(frame.y(base[1]))
     parts.append(
         f'<circle cx="{bx:.1f}" cy="{by:.1f}" r="5" fill="{colors.page}" stroke="{colors.ink}" stroke-width="2"/>'
     )
-    parts.append(_text(bx + 8, by - 6, "k-means++", colors.ink, anchor="start"))
+    parts.append(text(bx + 8, by - 6, "k-means++", colors.ink, anchor="start"))
     cx, cy = spots[i].tolist()
     side = "start" if cx < CHART[0] * 0.62 else "end"
     parts.append(f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="5.5" fill="{colors.ink}"/>')
     parts.append(
-        _text(
+        text(
             cx + (9 if side == "start" else -9),
             cy - 7,
             f"this plan, t = {plan.t[i]:g}",
@@ -183,7 +138,7 @@ def tradeoff_svg(plan: Plan, i: int, look: Look, *, utility: str, fairness: str,
             anchor=side,
         )
     )
-    return _svg(*CHART, parts, "Trade-off")
+    return picture(*CHART, parts, "Trade-off")
 
 
 def distances_svg(evaluation: Evaluation, baseline: Evaluation, weights: Floats, look: Look) -> str:
@@ -199,15 +154,15 @@ def distances_svg(evaluation: Evaluation, baseline: Evaluation, weights: Floats,
     ):
         share = cumulative(one.distance, weights, edges)
         spots = np.column_stack([frame.x(edges / metres), frame.y(share)])
-        parts.append(_line(np.round(spots, 1), color, 2.2, dash=dash))
+        parts.append(line(np.round(spots, 1), color, 2.2, dash=dash))
         end = float(frame.x(one.largest_distance / metres))
-        parts.append(_dot([end, float(frame.y(100.0))], color, 4.5))
+        parts.append(dot([end, float(frame.y(100.0))], color, 4.5))
         row = 18 if one is evaluation else 34
         told = f"{name} {format_length(one.largest_distance, look.unit)}"
         parts.append(
-            _text(end, float(frame.y(100.0)) + row, told, color, bold=one is evaluation, anchor="end")
+            text(end, float(frame.y(100.0)) + row, told, color, bold=one is evaluation, anchor="end")
         )
-    return _svg(*CHART, parts, "Who lives how near")
+    return picture(*CHART, parts, "Who lives how near")
 
 
 class _Frame:
@@ -242,44 +197,12 @@ class _Frame:
             ):
                 label = f"{value:.6g}"
                 if axis == 0:
-                    parts.append(_text(float(self.x(value)), CHART[1] - EDGE[3] + 15, label, colors.muted))
+                    parts.append(text(float(self.x(value)), CHART[1] - EDGE[3] + 15, label, colors.muted))
                 else:
                     y = float(self.y(value))
-                    parts.append(_line(np.array([[EDGE[0], y], [CHART[0] - EDGE[1], y]]), colors.grid, 1))
-                    parts.append(_text(EDGE[0] - 6, y + 4, label, colors.muted, anchor="end"))
+                    parts.append(line(np.array([[EDGE[0], y], [CHART[0] - EDGE[1], y]]), colors.grid, 1))
+                    parts.append(text(EDGE[0] - 6, y + 4, label, colors.muted, anchor="end"))
         middle = (CHART[1] - EDGE[3] + EDGE[2]) / 2
-        parts.append(_text((EDGE[0] + CHART[0]) / 2, CHART[1] - 8, across, colors.muted))
-        parts.append(f'<g transform="translate(11 {middle}) rotate(-90)">{_text(0, 0, up, colors.muted)}</g>')
+        parts.append(text((EDGE[0] + CHART[0]) / 2, CHART[1] - 8, across, colors.muted))
+        parts.append(f'<g transform="translate(11 {middle}) rotate(-90)">{text(0, 0, up, colors.muted)}</g>')
         return parts
-
-
-def _svg(width: int, height: int, parts: list[str], title: str) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="{escape(title)}" font-family="Public Sans, system-ui, sans-serif" font-size="12">'
-        f"{''.join(parts)}</svg>"
-    )
-
-
-def _points(spots: Floats) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in np.asarray(spots).tolist())
-
-
-def _line(spots: Floats, color: str, width: float, dash: str = "") -> str:
-    dashes = f' stroke-dasharray="{dash}"' if dash else ""
-    return (
-        f'<polyline points="{_points(spots)}" fill="none" stroke="{color}" stroke-width="{width}" '
-        f'stroke-linecap="round" stroke-linejoin="round"{dashes}/>'
-    )
-
-
-def _dot(spot: list[float], color: RGB | str, radius: float) -> str:
-    fill = color if isinstance(color, str) else to_hex(color)
-    return f'<circle cx="{spot[0]:.1f}" cy="{spot[1]:.1f}" r="{radius}" fill="{fill}"/>'
-
-
-def _text(x: float, y: float, text: str, color: str, *, bold: bool = False, anchor: str = "middle") -> str:
-    weight = ' font-weight="700"' if bold else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" fill="{color}" text-anchor="{anchor}"{weight}>{escape(text)}</text>'
-    )

@@ -5,8 +5,10 @@ from html import escape
 import numpy as np
 
 from tkm_core.evaluation import Evaluation
+from tkm_core.figures.charts import FAIRNESS, UTILITY
 from tkm_core.figures.crowd import Colouring
-from tkm_core.figures.maps import Look, MapGround
+from tkm_core.figures.look import Look
+from tkm_core.figures.maps import MapGround
 from tkm_core.figures.palette import to_hex
 from tkm_core.figures.units import format_length
 from tkm_core.plan import Plan
@@ -85,8 +87,6 @@ def map_words(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> str:
 
 def tradeoff_words(plan: Plan, i: int, utility: str, fairness: str, look: Look) -> str:
     """What the trade-off chart shows, in a sentence."""
-    from tkm_core.figures.charts import FAIRNESS, UTILITY
-
     across, up = UTILITY[utility], FAIRNESS[fairness]
     points = [("k-means++", plan.curve.baseline[utility], plan.curve.baseline[fairness])]
     points += [

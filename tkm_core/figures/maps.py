@@ -2,8 +2,8 @@
 
 import itertools
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -16,13 +16,13 @@ from tkm_core.evaluation import Evaluation
 from tkm_core.existing import Existing, nearby
 from tkm_core.figures import crowd
 from tkm_core.figures.geometry import Cells, View, fit, gather, grid, scale_bar
+from tkm_core.figures.look import Look
 from tkm_core.figures.markers import FONT, baseline_layer, existing_layers, farthest_layers, site_layers
-from tkm_core.figures.palette import Palette, palette, rgb
+from tkm_core.figures.palette import Palette, rgb
 from tkm_core.figures.units import format_length
 from tkm_core.plan import Plan
 from tkm_core.residents import Residents
 
-LAYERS = ("areas", "paths", "baseline", "farthest")
 STREETS = {
     "light": "https://basemaps.cartocdn.com/gl/positron-gl-style/style.json",
     "dark": "https://basemaps.cartocdn.com/gl/dark-matter-gl-style/style.json",
@@ -36,37 +36,6 @@ class CompactDeck(pdk.Deck):
     def to_json(self) -> str:
         """The deck as JSON."""
         return json.dumps(self, default=default_serialize, separators=(",", ":"))
-
-
-@dataclass(frozen=True)
-class Look:
-    """How a map is drawn.
-
-    Attributes
-    ----------
-    theme : {"light", "dark"}
-    unit : {"km", "mi"}
-    colour : {"facility", "distance", "change"}
-        What the residents' colour tells.
-    layers : collection of str
-        Which of `LAYERS` are shown.
-    streets : bool
-        True takes the ground from the web (Carto), False is our own plain ground with a grid.
-    people : str
-        What residents are called ("homes").
-    """
-
-    theme: str = "light"
-    unit: str = "km"
-    colour: str = "facility"
-    layers: Collection[str] = field(default=LAYERS)
-    streets: bool = False
-    people: str = "residents"
-
-    @property
-    def palette(self) -> Palette:
-        """The colours of the theme."""
-        return palette(self.theme)
 
 
 @dataclass(frozen=True)
@@ -184,12 +153,7 @@ def residents_layers(
     """Residents as dots or as a picture of cells, coloured as `look` asks."""
     residents = plan.residents
     scheme = colour_scheme(plan, look)
-    change = baseline.distance - evaluation.distance if look.colour == "change" else None
-    parts: dict[str, Any] = {
-        "labels": evaluation.labels,
-        "distance": evaluation.distance,
-        "change": change,
-    }
+    parts = crowd_parts(evaluation, baseline, look)
     if ground.cells is not None:
         picture = crowd.cells_image(ground.cells, residents.weights, scheme, **parts)
         return [crowd.cells_layer(ground.cells, picture)]
@@ -199,6 +163,12 @@ def residents_layers(
     ]
     found = crowd.classes(scheme, **parts)
     return crowd.points_layers(residents.lonlat, found, scheme, tips, small=len(residents) > 3000)
+
+
+def crowd_parts(evaluation: Evaluation, baseline: Evaluation, look: Look) -> dict[str, Any]:
+    """What the colour of a resident is made of: facility, distance, and the change where it is asked for."""
+    change = baseline.distance - evaluation.distance if look.colour == "change" else None
+    return {"labels": evaluation.labels, "distance": evaluation.distance, "change": change}
 
 
 def colour_scheme(plan: Plan, look: Look) -> crowd.Colouring:

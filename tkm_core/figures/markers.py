@@ -2,26 +2,24 @@
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pydeck as pdk
 
 from tkm_core.evaluation import Evaluation
 from tkm_core.existing import Existing
+from tkm_core.figures.look import Look
 from tkm_core.figures.palette import Palette, rgb
 from tkm_core.figures.units import format_length
 from tkm_core.plan import Plan
 from tkm_core.story import singular
 
-if TYPE_CHECKING:
-    from tkm_core.figures.maps import Look
-
 FONT = "'Public Sans, system-ui, sans-serif'"
 GLIDE = 350  # milliseconds in which facilities move to their new place
 
 
-def baseline_layer(plan: Plan, look: "Look") -> pdk.Layer:
+def baseline_layer(plan: Plan, look: Look) -> pdk.Layer:
     """Facilities of k-means++ as hollow rings."""
     return pdk.Layer(
         "ScatterplotLayer",
@@ -42,7 +40,7 @@ def baseline_layer(plan: Plan, look: "Look") -> pdk.Layer:
     )
 
 
-def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: "Look") -> list[pdk.Layer]:
+def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[pdk.Layer]:
     """The farthest resident, a dashed line to its facility, and how far it is."""
     who = int(np.argmax(evaluation.distance))
     home = plan.residents.lonlat[who]
@@ -95,7 +93,7 @@ def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: "Look") ->
     ]
 
 
-def site_layers(plan: Plan, i: int, evaluation: Evaluation, look: "Look") -> list[pdk.Layer]:
+def site_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[pdk.Layer]:
     """New facilities as numbered discs; existing ones, which never move, as numbered squares."""
     colors, names = look.palette, plan.names
     rows = []
@@ -146,7 +144,7 @@ def site_layers(plan: Plan, i: int, evaluation: Evaluation, look: "Look") -> lis
     ]
 
 
-def existing_layers(existing: Existing, look: "Look") -> list[pdk.Layer]:
+def existing_layers(existing: Existing, look: Look) -> list[pdk.Layer]:
     """Existing facilities by themselves, numbered as in their file."""
     colors = look.palette
     names = existing.names or ("",) * len(existing)

@@ -7,7 +7,9 @@ from html import escape
 
 from tkm_core.figures import drawing
 from tkm_core.figures.legend import distances_words, map_legend, tradeoff_words
-from tkm_core.figures.maps import Look, MapGround, colour_scheme
+from tkm_core.figures.look import Look
+from tkm_core.figures.maps import MapGround, colour_scheme
+from tkm_core.figures.units import format_length
 from tkm_core.plan import Plan
 from tkm_core.story import Part, Row, Story
 
@@ -146,8 +148,6 @@ def _figures(rows: Sequence[Row]) -> str:
 
 
 def _sites(plan: Plan, i: int, look: Look) -> str:
-    from tkm_core.figures.units import format_length
-
     found = plan.evaluation(i, None)
     body = "".join(
         f"<tr><td>{j + 1} ({escape(f'{kind}: {name}' if name else kind)})</td><td>{lat:.5f}</td><td>{lon:.5f}</td>"

@@ -12,10 +12,10 @@ import shapely
 from tkm_core.areas import service_areas
 from tkm_core.comparison import Compared
 from tkm_core.figures import crowd
-from tkm_core.figures.drawing import _line, _points, _Sheet, _svg, _text
-from tkm_core.figures.geometry import Cells, View, fit, gather, grid, scale_bar
-from tkm_core.figures.maps import Look
+from tkm_core.figures.geometry import Cells, View, fit, gather
+from tkm_core.figures.look import Look
 from tkm_core.figures.palette import to_hex
+from tkm_core.figures.svg import Sheet, line, picture, text
 from tkm_core.figures.units import format_length
 from tkm_core.residents import Residents
 from tkm_core.story import singular
@@ -64,71 +64,50 @@ def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look) -> 
     str
         SVG.
     """
-    colors, residents, (width, height) = look.palette, ground.residents, SMALL
-    sheet = _Sheet(ground.view, width, height)
+    residents, sheet = ground.residents, Sheet(ground.view, *SMALL, look)
     sites = residents.to_xy(one.solution.centers)
-    parts = [f'<rect width="{width}" height="{height}" rx="6" fill="{colors.ground}"/>']
-    parts += [_line(sheet.at(line), colors.grid, 1) for line in grid(ground.view, look.unit)[1]]
-    for number, area in zip(numbers.tolist(), service_areas(residents, ground.hull, sites), strict=True):
-        for part in getattr(area, "geoms", [area]):
-            if not part.is_empty:
-                ring = _points(sheet.at(np.asarray(part.exterior.coords)))
-                parts.append(
-                    f'<polygon points="{ring}" fill="{to_hex(colors.facility(number))}" fill-opacity="0.14" '
-                    f'stroke="{colors.page}" stroke-width="1.5"/>'
-                )
-    parts += _crowd(one, numbers, ground, look, sheet)
-    parts += _farthest(one, sites, ground, look, sheet)
+    areas = service_areas(residents, ground.hull, sites)
+    parts = [
+        *sheet.ground(),
+        *sheet.areas(areas, numbers.tolist(), opacity=0.14, seam=1.5),
+        *_crowd(one, numbers, ground, sheet),
+        *_farthest(one, sites, ground, sheet),
+    ]
     shape = "rect" if one.solution.centers_are_points else "circle"
     for number, (x, y) in zip(numbers.tolist(), sheet.at(residents.to_lonlat(sites)).tolist(), strict=True):
         parts.append(_site(x, y, number, shape, look))
-    bar = scale_bar(ground.view, look.unit)
-    parts += [_line(sheet.at(line), colors.ink, 1.4) for line in (bar.line, *bar.ticks)]
-    x, y = sheet.at(bar.label).tolist()
-    parts.append(_text(x, y - 4, f"{bar.length:g} {look.unit}", colors.ink))
-    return _svg(width, height, parts, small_map_words(one, numbers, ground, look))
+    parts += sheet.scale(width=1.4, lift=4)
+    return picture(*SMALL, parts, small_map_words(one, numbers, ground, look))
 
 
-def _crowd(one: Compared, numbers: Ints, ground: SmallGround, look: Look, sheet: _Sheet) -> list[str]:
+def _crowd(one: Compared, numbers: Ints, ground: SmallGround, sheet: Sheet) -> list[str]:
     """Residents as dots, or as a picture of cells where they are many, in their facility's colour."""
-    residents, labels = ground.residents, one.evaluation.labels
-    tints = [look.palette.facility(number) for number in numbers.tolist()]
-    if ground.cells is not None:
-        scheme = crowd.Colouring("facility", tints, [""] * len(tints))
-        picture = crowd.cells_image(
-            ground.cells,
-            residents.weights,
-            scheme,
-            labels=np.asarray(labels, np.int64),
-            distance=one.evaluation.distance,
-            change=None,
-        )
-        west, south, east, north = ground.cells.bounds
-        (left, top), (right, bottom) = sheet.at([[west, north], [east, south]]).tolist()
-        frame = f'x="{left}" y="{top}" width="{right - left:.1f}" height="{bottom - top:.1f}"'
-        style = 'preserveAspectRatio="none" style="image-rendering:pixelated"'
-        return [f'<image {frame} {style} href="{crowd.png(picture)}"/>']
-    places = sheet.at(residents.lonlat)
-    groups = []
-    for number, tint in enumerate(tints):
-        dots = "".join(f"M{x} {y}h0" for x, y in places[labels == number].tolist())
-        if dots:
-            groups.append(
-                f'<path d="{dots}" stroke="{to_hex(tint)}" stroke-width="2.6" stroke-linecap="round" '
-                'stroke-opacity="0.75" fill="none"/>'
-            )
-    return groups
+    residents, labels = ground.residents, np.asarray(one.evaluation.labels, np.int64)
+    tints = [sheet.look.palette.facility(number) for number in numbers.tolist()]
+    if ground.cells is None:
+        return sheet.dots(residents.lonlat, labels, tints, 2.6)
+    scheme = crowd.Colouring("facility", tints, [""] * len(tints))
+    image = crowd.cells_image(
+        ground.cells,
+        residents.weights,
+        scheme,
+        labels=labels,
+        distance=one.evaluation.distance,
+        change=None,
+    )
+    return [sheet.cells(ground.cells, image)]
 
 
-def _farthest(one: Compared, sites: Floats, ground: SmallGround, look: Look, sheet: _Sheet) -> list[str]:
+def _farthest(one: Compared, sites: Floats, ground: SmallGround, sheet: Sheet) -> list[str]:
     """The farthest resident and the way to its facility."""
     residents, found = ground.residents, one.evaluation
     who = int(np.argmax(np.where(residents.weights > 0, found.distance, -1.0)))
     ends = sheet.at([residents.to_lonlat(sites)[int(found.labels[who])], residents.lonlat[who]])
     x, y = ends[1].tolist()
+    ink = sheet.look.palette.ink
     return [
-        _line(ends, look.palette.ink, 1.4, dash="4 3"),
-        f'<circle cx="{x}" cy="{y}" r="3.6" fill="{look.palette.ink}"/>',
+        line(ends, ink, 1.4, dash="4 3"),
+        f'<circle cx="{x}" cy="{y}" r="3.6" fill="{ink}"/>',
     ]
 
 
@@ -142,7 +121,7 @@ def _site(x: float, y: float, number: int, shape: str, look: Look) -> str:
         if shape == "circle"
         else f'<rect x="{x - 7.5:.1f}" y="{y - 7.5:.1f}" width="15" height="15" rx="2" {style}/>'
     )
-    return mark + _text(x, y + 3.8, str(number + 1), colors.text_on(fill), bold=True)
+    return mark + text(x, y + 3.8, str(number + 1), colors.text_on(fill), bold=True)
 
 
 def small_map_words(one: Compared, numbers: Ints, ground: SmallGround, look: Look) -> str:

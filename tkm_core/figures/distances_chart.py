@@ -1,0 +1,128 @@
+"""Who lives how near: the share of people within a distance."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import plotly.graph_objects as go
+
+from tkm_core.evaluation import Evaluation
+from tkm_core.figures.charts import layout, mark
+from tkm_core.figures.look import Look
+from tkm_core.story import METRES
+
+Floats = npt.NDArray[np.float64]
+
+
+def cumulative(distance: Floats, weights: Floats, edges: Floats) -> Floats:
+    """Share of people (in percent) within each of the given distances.
+
+    Examples
+    --------
+    >>> cumulative(np.array([1.0, 2.0, 2.0, 5.0]), np.ones(4), np.array([0.0, 2.0, 5.0])).tolist()
+    [0.0, 75.0, 100.0]
+    """
+    place = np.searchsorted(edges, distance)
+    counts = np.bincount(place, weights, minlength=len(edges) + 1)[: len(edges)]
+    return 100 * np.cumsum(counts) / weights.sum()
+
+
+def distances(
+    evaluation: Evaluation,
+    baseline: Evaluation,
+    weights: Floats,
+    look: Look,
+    *,
+    standard: float | None = None,
+    height: int = 232,
+) -> go.Figure:
+    """Share of people within a distance, this plan against k-means++."""
+    colors, metres = look.palette, METRES[look.unit]
+    top = max(evaluation.largest_distance, baseline.largest_distance, 1e-9)
+    edges = np.linspace(0, top, 161)
+    frame = layout(look, height=height, x=f"distance to the nearest facility, {look.unit}", y="")
+    frame["margin"]["l"] = 44
+    frame["yaxis"] |= {"range": [0, 108], "tickvals": [0, 50, 100], "ticktext": ["0 %", "50 %", "100 %"]}
+    frame["xaxis"]["range"] = [0, top / metres * 1.06]
+    frame["hovermode"] = "x"
+    traces: list[dict[str, Any]] = []
+    notes = []
+    for one, color, dash, name in (
+        (baseline, colors.muted, "dot", "k-means++"),
+        (evaluation, colors.accent, "solid", "this plan"),
+    ):
+        share = cumulative(one.distance, weights, edges)
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": (edges / metres).tolist(),
+                "y": np.round(share, 3).tolist(),
+                "line": {"width": 2.4 if dash == "solid" else 1.8, "color": color, "dash": dash},
+                "hovertemplate": f"{name}: %{{y:.1f}} % within %{{x:.2f}} {look.unit}<extra></extra>",
+            }
+        )
+        end = one.largest_distance / metres
+        traces.append(
+            mark([end], [100], color if dash == "solid" else colors.page, color, f"farthest, {name}", 9)
+        )
+        notes.append(_end_note(end, name, color, evaluation, baseline, one, look))
+    shapes = []
+    if standard is not None and evaluation.share_within is not None and baseline.share_within is not None:
+        at = standard / metres
+        shapes = [
+            {
+                "type": "line",
+                "x0": at,
+                "x1": at,
+                "yref": "paper",
+                "y0": 0,
+                "y1": 1,
+                "line": {"width": 1, "color": colors.border},
+                "layer": "below",
+            }
+        ]
+        left = at < top / metres * 0.6
+        notes.append(
+            {
+                "x": at,
+                "y": 36,
+                "text": f"within {at:g} {look.unit}<br><b>{100 * evaluation.share_within:.1f} %</b> of {look.people},"
+                f"<br>k-means++ {100 * baseline.share_within:.1f} %",
+                "showarrow": False,
+                "align": "left" if left else "right",
+                "xanchor": "left" if left else "right",
+                "xshift": 8 if left else -8,
+                "yanchor": "top",
+                "font": {"size": 12, "color": colors.ink},
+            }
+        )
+    return go.Figure(traces, {**frame, "shapes": shapes, "annotations": notes})
+
+
+def _end_note(
+    end: float, name: str, color: str, plan: Evaluation, base: Evaluation, one: Evaluation, look: Look
+) -> dict[str, Any]:
+    """Name and length at the end of a curve; two ends that meet step aside for one another."""
+    metres = METRES[look.unit]
+    top = max(plan.largest_distance, base.largest_distance) / metres
+    close = abs(plan.largest_distance - base.largest_distance) / metres < top * 0.24
+    first = one.largest_distance == min(plan.largest_distance, base.largest_distance)
+    if plan.largest_distance == base.largest_distance:
+        first = one is plan
+    side = ("right" if first else "left") if close and end < top * 0.86 else "right"
+    drop = -8 if first or not close else -42
+    return {
+        "x": end,
+        "y": 100,
+        "text": f"<b>{name}</b><br>{end:.1f} {look.unit}"
+        if name == "this plan"
+        else f"{name}<br>{end:.1f} {look.unit}",
+        "showarrow": False,
+        "xanchor": side,
+        "yanchor": "top",
+        "yshift": drop,
+        "xshift": 6 if side == "right" else -2,
+        "align": side,
+        "font": {"size": 12, "color": color},
+    }
