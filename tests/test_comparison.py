@@ -16,11 +16,14 @@ from tkm_core.comparison import (
     listed,
     neighbourhoods,
     other_arrangement,
+    ratio_words,
     remarks,
     sampling,
     solve,
     verdict,
 )
+from tkm_core.figures import Look
+from tkm_core.figures.comparison import method_table
 from tkm_core.methods import METHODS
 from tkm_core.residents import Residents
 from tkm_core.residents.samples import load_sample
@@ -94,7 +97,8 @@ def test_verdict_names_who_is_ahead(compared: list[Compared]) -> None:
 def test_best_is_best_as_shown(compared: list[Compared]) -> None:
     for key, measure in MEASURES.items():
         exact = [measure.value(one.evaluation, "km") for one in compared]
-        values = [round(value, 2 if max(exact) < 10 else 1) for value in exact]
+        digits = 2 if max(value for value in exact if np.isfinite(value)) < 10 else 1
+        values = [round(value, digits) for value in exact]
         top = max(values) if measure.more_is_better else min(values)
         assert best(compared, key, "km") == [value == top for value in values]
 
@@ -138,3 +142,22 @@ def test_another_arrangement_is_told_only_where_there_is_one(compared: list[Comp
 
 def test_names_in_a_sentence() -> None:
     assert [listed(names) for names in (["A"], ["A", "B"], ["A", "B", "C"])] == ["A", "A and B", "A, B and C"]
+
+
+def test_a_place_with_a_k_th_of_all_people_is_explained(city: Residents) -> None:
+    crowd = Residents.from_lonlat(city.lonlat, np.where(np.arange(len(city)) == 7, 500.0, 1.0))
+    radius = neighbourhoods(crowd, 4)
+    found = {
+        name: judge(crowd, solve(crowd, name, 4, t=T, patience=20.0), t=T, neighbourhood=radius)
+        for name in ("nf", "jkl")
+    }
+    assert radius is not None and radius[7] == 0
+    away = {name: one.evaluation.distance[7] for name, one in found.items()}
+    assert away["nf"] > 0 and away["jkl"] == 0, "JKL builds on the place itself"
+    assert np.isinf(found["nf"].evaluation.fairness_ratio)
+    some, none = [found["nf"], found["jkl"]], [found["nf"]]
+    assert "∞: one place alone holds as many people as a facility serves" in ratio_words(some)
+    table = method_table(some, Look())
+    assert "∞" in table and "inf<" not in table
+    assert ratio_words(none).startswith("There is no neighbourhood ratio: one place alone")
+    assert "ratio" not in method_table(none, Look())

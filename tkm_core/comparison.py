@@ -196,7 +196,7 @@ def facility_numbers(reference: Floats, centers: Floats) -> Ints:
 def decimals(compared: Sequence[Compared], key: str, unit: str) -> int:
     """Digits after the point that tell the methods apart: two below 10, else one."""
     values = [MEASURES[key].value(one.evaluation, unit) for one in compared]
-    return 2 if np.nanmax(values, initial=0.0) < 10 else 1
+    return 2 if max((value for value in values if np.isfinite(value)), default=0.0) < 10 else 1
 
 
 def best(compared: Sequence[Compared], key: str, unit: str) -> list[bool]:
@@ -308,6 +308,21 @@ def other_arrangement(compared: Sequence[Compared], on_the_dial: Evaluation, uni
     return (
         f"Run by itself, TKM ends in another arrangement than the Plan page shows at this t: its tilted SSE is "
         f"{100 * abs(change):.1f} % {way}, its longest trip {mine:,.1f} instead of {there:,.1f} {unit}."
+    )
+
+
+def ratio_words(compared: Sequence[Compared]) -> str:
+    """What the neighbourhood ratio is, or why there is none."""
+    ratios = [one.evaluation.fairness_ratio for one in compared]
+    if any(ratio is None for ratio in ratios):
+        return "The neighbourhood ratio is left out: for so many it would take too long."
+    endless = np.isinf(np.array(ratios, dtype=float))
+    why = "one place alone holds as many people as a facility serves on average, so the radius around it is 0"
+    if endless.all():
+        return f"There is no neighbourhood ratio: {why}, and no distance can be divided by it."
+    return (
+        "Neighbourhood ratio: the largest distance divided by the radius in which as many people live as a facility "
+        "serves on average; JKL promises at most 2." + (f" ∞: {why}." if endless.any() else "")
     )
 
 

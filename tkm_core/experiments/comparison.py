@@ -310,8 +310,11 @@ def _cluster_findings(table: pd.DataFrame, rows: Sequence[Contender], measure: s
         if parts:
             notes.append(f"{label} against k-means++ (medians over all samples): {', '.join(parts)}.")
     ratio = runs.groupby("method")["fairness_ratio"].median()
-    listed = ", ".join(f"{row.label} {ratio[row.label]:.2f}" for row in rows if row.label in ratio)
-    meaning = "inf where one place holds a k-th of all people" if np.isinf(ratio).any() else "up to 1 is fair"
+    told = {label: "∞" if np.isinf(value) else f"{value:.2f}" for label, value in ratio.items()}
+    listed = ", ".join(f"{row.label} {told[row.label]}" for row in rows if row.label in told)
+    meaning = "up to 1 is fair"
+    if np.isinf(ratio).any():
+        meaning += "; ∞ where one place holds a k-th of all people, so that its radius is 0"
     notes.append(f"Distance over neighbourhood radius, the worst-off point (median; {meaning}): {listed}.")
     return notes
 

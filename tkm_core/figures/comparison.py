@@ -219,9 +219,9 @@ def method_table(compared: Sequence[Compared], look: Look, standard: float | Non
     columns: list[tuple[str, list[str], list[bool]]] = []
     for key, measure in MEASURES.items():
         values = [measure.value(one.evaluation, look.unit) for one in compared]
-        if np.isfinite(values).all():
+        if np.isfinite(values).any() and not np.isnan(values).any():
             digits = decimals(compared, key, look.unit)
-            texts = [f"{value:,.{digits}f}" for value in values]
+            texts = [f"{value:,.{digits}f}" if np.isfinite(value) else "∞" for value in values]
             columns.append((measure.label(look.unit, standard), texts, best(compared, key, look.unit)))
     plain = [False] * len(compared)
     columns.append(("Time, s", [_short(one.solution.seconds, 2) for one in compared], plain))
