@@ -11,7 +11,10 @@ from tkm_core.comparison import (
     Compared,
     facility_numbers,
     freedom,
+    keeps_existing,
+    left_out,
     other_arrangement,
+    ratio_words,
     remarks,
     sampling,
     verdict,
@@ -34,6 +37,13 @@ def render() -> None:
     if not names:
         st.info("Choose at least one method at the side.", icon=":material/info:")
         return
+    if place.existing is not None:
+        asked, names = names, [name for name in names if keeps_existing(name)]
+        unable = left_out(asked, len(place.existing))
+        if unable:
+            st.info(unable, icon=":material/info:")
+        if not names:
+            return
     try:
         compared = rivals.run(place, k, t, names, patience)
     except session.StoppedError:
@@ -101,6 +111,8 @@ def _verdict(
     told = verdict(compared, look.unit)
     k = address.get("k")
     facilities = "1 facility" if k == 1 else f"{k} facilities"
+    if place.existing is not None:
+        facilities = f"{k} new and {place.existing.words}"
     with st.container(key="hero", gap="xsmall"):
         st.markdown(
             f"# {words.toned(told)}" if told else f"# {facilities} for {words.escaped(place.title)}",
@@ -119,15 +131,9 @@ def _verdict(
 def _table(compared: Sequence[Compared], look: figures.Look) -> None:
     """Every measure of every method, the best in each column marked."""
     st.html(comparison.method_table(compared, look, session.standard_metres()))
-    ratio = (
-        " Neighbourhood ratio: the largest distance divided by the radius in which one k-th of everyone lives; "
-        "JKL promises at most 2."
-        if compared[0].evaluation.fairness_ratio is not None
-        else " The neighbourhood ratio is left out: for so many it would take too long."
-    )
     st.markdown(
         ":small[:gray[:green[**Bold green**]: best in its column. Variance: of the distance. SSE: mean squared "
-        f"distance.{ratio} Time: on this server, assigning everyone included.]]"
+        f"distance. {ratio_words(compared)} Time: on this server, assigning everyone included.]]"
     )
 
 

@@ -1,9 +1,13 @@
 """Data: bring your own residents, see what was understood, correct it, and only then use it."""
 
+from dataclasses import replace
+
+import pandas as pd
 import streamlit as st
 
 from pages.frame import address, planfiles, session, upload, words
 from tkm_core import figures
+from tkm_core.existing import Existing
 from tkm_core.residents import Residents, ResidentsError
 from tkm_core.residents.samples import SAMPLES
 
@@ -13,10 +17,11 @@ def render() -> None:
     session.show_notices()
     st.title("Where people live", anchor=False)
     place = session.city()
-    st.markdown(f":gray[In use now: **{upload.escaped(place.title)}**, {place.size}.]")
+    kept = "" if place.existing is None else f", and {place.existing.words}"
+    st.markdown(f":gray[In use now: **{words.escaped(place.title)}**, {place.size}{kept}.]")
     left, right = st.columns([1, 1.15], gap="large")
     with left:
-        files = upload.files()
+        files = upload.RESIDENTS.files()
         found = _understand(files) if files else None
         if not files:
             _nothing_yet()
@@ -29,31 +34,12 @@ def render() -> None:
 
 def _understand(files: list[upload.NamedBytes]) -> Residents | None:
     """Read the files with the planner's corrections; a problem is said and asked about."""
-    choices = upload.choices()
     try:
-        found = upload.read(files, choices)
+        found = upload.residents(files)
     except ResidentsError as problem:
-        st.error(upload.escaped(str(problem)), icon=":material/error:")
-        upload.questions(problem.report, needs=problem.needs, suggestions=problem.suggestions)
-        if problem.report is not None and len(problem.report.preview):
-            st.markdown("**The first rows of the file**")
-            st.dataframe(problem.report.preview, height=240)
+        upload.RESIDENTS.problem(problem)
         return None
-    report = found.report
-    left_out = report.rows_read - report.rows_kept
-    st.success(
-        f"{report.rows_read:,} rows read, {report.rows_kept:,} kept, {left_out:,} left out.",
-        icon=":material/check_circle:",
-    )
-    for warning in report.warnings:
-        st.warning(upload.escaped(warning), icon=":material/warning:")
-    upload.left_out(report)
-    upload.questions(report)
-    with st.expander("What was understood, and why", icon=":material/fact_check:"):
-        st.dataframe(upload.columns_table(report), hide_index=True)
-        st.markdown(upload.facts(report))
-        st.markdown("**The first rows of the file**")
-        st.dataframe(report.preview, height=200)
+    upload.RESIDENTS.understood(found.report)
     return found
 
 
@@ -70,35 +56,90 @@ def _preview(found: Residents) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if st.button("Use these residents", type="primary", icon=":material/check:", key="use_upload"):
             session.keep_upload(found, place.people)
-            upload.discard()
+            upload.RESIDENTS.discard()
             st.switch_page(session.page("plan"))
         st.markdown(f":gray[{place.size}. Nothing is used until you press this.]", width="content")
     _map(place, "preview_map")
 
 
 def _in_use(place: session.City) -> None:
-    _map(place, "current_map")
-    if place.source:
-        st.markdown(f":small[:gray[Source: {place.source}]]")
-    if address.get("dataset") == address.UPLOAD:
-        st.button(
-            "Remove this data from the server",
-            icon=":material/delete:",
-            key="forget",
-            on_click=session.forget_upload,
+    """The residents in use on a map, and the facilities that exist for them already."""
+    spot = st.container()
+    st.subheader("Facilities that exist already", anchor=False)
+    found = _existing(place)
+    with spot:
+        _map(place if found is None else replace(place, existing=found), "current_map")
+        if place.source:
+            st.markdown(f":small[:gray[Source: {place.source}]]")
+        if address.get("dataset") == address.UPLOAD:
+            st.button(
+                "Remove this data from the server",
+                icon=":material/delete:",
+                key="forget",
+                on_click=session.forget_upload,
+            )
+
+
+def _existing(place: session.City) -> Existing | None:
+    """Ask for existing facilities, show what was understood, and keep them when told to; returns a draft of them."""
+    if place.existing is not None:
+        st.markdown(
+            f"{place.existing.words.capitalize()} {'stays' if len(place.existing) == 1 else 'stay'} in every plan: "
+            "squares on the map. The number of facilities you choose counts the new ones only."
         )
+        st.dataframe(_listed(place.existing), hide_index=True, height="auto", width="stretch")
+        st.button(
+            "Remove the existing facilities",
+            icon=":material/delete:",
+            key="forget_existing",
+            on_click=session.forget_existing,
+        )
+        return None
+    st.markdown(
+        "Schools, clinics or desks that are open and will stay: a small file with their coordinates, in degrees or in "
+        "the grid of your residents. They serve people in every plan and never move; the number of facilities you "
+        "choose then counts the new ones only."
+    )
+    files = upload.EXISTING.files()
+    if not files:
+        return None
+    try:
+        found = upload.existing(files, place.residents)
+    except ResidentsError as problem:
+        upload.EXISTING.problem(problem)
+        return None
+    upload.EXISTING.understood(found.report)
+    if st.button(f"Keep {_these(found)}", type="primary", icon=":material/check:", key="use_existing"):
+        session.keep_existing(found)
+        upload.EXISTING.discard()
+        st.switch_page(session.page("plan"))
+    return found
+
+
+def _these(found: Existing) -> str:
+    return "this facility" if len(found) == 1 else f"these {len(found)} facilities"
+
+
+def _listed(existing: Existing) -> pd.DataFrame:
+    """Names and places of existing facilities."""
+    named = {"Name": list(existing.names)} if existing.names else {}
+    return pd.DataFrame(
+        {**named, "Latitude": existing.lonlat[:, 1].round(5), "Longitude": existing.lonlat[:, 0].round(5)}
+    )
 
 
 def _map(place: session.City, key: str) -> None:
     look = session.look(place.people)
     height = 400 if session.on_phone() else 520
     width = 360 if session.on_phone() else 620
-    ground = figures.MapGround.of(place.residents, width=width, height=height)
+    sites = None if place.existing is None else place.existing.lonlat
+    ground = figures.MapGround.of(place.residents, width=width, height=height, existing=sites)
+    kept = "" if place.existing is None else f" and {place.existing.words}"
     st.pydeck_chart(
-        figures.residents_map(place.residents, ground, look),
+        figures.residents_map(place.residents, ground, look, place.existing),
         height=height,
         key=key,
-        alt=f"Map of {place.size}",
+        alt=f"Map of {place.size}{kept}",
     )
 
 

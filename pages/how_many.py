@@ -23,13 +23,16 @@ def render() -> None:
     k, t, look = address.get("k"), address.get("t"), session.look(place.people)
     last = min(max(MOST, k + 3), len(place.residents))
     counts = _counts(place, range(1, last + 1), t)
-    sentence = one_more(counts, k, unit=look.unit, people=place.people)
+    kept = 0 if place.existing is None else len(place.existing)
+    sentence = one_more(counts, k, unit=look.unit, people=place.people, existing=kept)
     st.title(sentence or f"{k} facilities for {place.title}", anchor=False)
     home = sampled(place.residents)
     note = (
         f"Tilted k-means at t = {t:g} and k-means++, each solved anew for every number of facilities, "
         f"for {place.title}."
     )
+    if place.existing is not None:
+        note += f" Counted are new facilities; {place.existing.words} {'stays' if kept == 1 else 'stay'} in every plan."
     if home is not place.residents:
         note += (
             f" There are {len(place.residents):,} {place.people}; these curves are measured on {len(home):,} of them, "
@@ -43,7 +46,7 @@ def render() -> None:
 
 def _counts(place: session.City, numbers: range, t: float) -> list[Count]:
     standard = session.standard_metres()
-    key = ("counts", place.key, place.residents.fingerprint, numbers[-1], t, standard)
+    key = ("counts", *place.key_with_existing, numbers[-1], t, standard)
 
     def work(progress: Callable[[float, str], None]) -> object:
         home = sampled(place.residents)
@@ -51,7 +54,7 @@ def _counts(place: session.City, numbers: range, t: float) -> list[Count]:
         def plan_for(k: int, told: Callable[[float, str], None]) -> Plan:
             if home is place.residents:
                 return session.quiet_plan(place, k, told)
-            return tasks.plan(home, k, random_state=session.SEED, progress=told)
+            return tasks.plan(home, k, existing=place.existing, random_state=session.SEED, progress=told)
 
         return compare_counts(home, numbers, t, standard=standard, plan_for=plan_for, progress=progress)
 
@@ -84,7 +87,7 @@ def _charts(counts: list[Count], look: figures.Look, k: int) -> None:
 
 
 def _table(counts: list[Count], look: figures.Look) -> pd.DataFrame:
-    columns: dict[str, object] = {"Facilities": [count.k for count in counts]}
+    columns: dict[str, object] = {"Facilities to site": [count.k for count in counts]}
     for name, axis in COUNT_AXES.items():
         if name in counts[0].tilted:
             label = "Within the standard, %" if name == "share_within" else axis.label(look.unit)

@@ -27,6 +27,9 @@ def render() -> None:
     place = controls.problem()
     name = _experiment()
     session.show_notices()
+    if place.existing is not None:
+        left_out = f"your {place.existing.words} {'is' if len(place.existing) == 1 else 'are'} left out here."
+        st.info(f"The Lab places every facility anew: {left_out}", icon=":material/info:")
     if name == RACE:
         _solvers(place)
     else:

@@ -72,7 +72,7 @@ def _consequences(place: session.City, plan: Plan) -> None:
             key="map",
             alt=figures.map_words(plan, i, evaluation, look),
         )
-        st.html(figures.map_legend(figures.colour_scheme(plan, look), ground, look))
+        st.html(figures.map_legend(figures.colour_scheme(plan, look), ground, look, existing=plan.existing))
     exports.sidebar(place, plan, i, story, look)
     if not st.session_state.get("playing"):
         address.write()

@@ -136,7 +136,7 @@ def test_maps_and_report_mark_them_and_escape_their_names(plan: Plan) -> None:
     assert "<script>" not in json.dumps(deck)
     assert "existing facility 5 (South)" in map_words(plan, 1, found, look)
     legend = map_legend(colour_scheme(plan, look), ground, look, existing=2)
-    assert "existing facility, stays" in legend
+    assert "existing facility" in legend
     page = html_report(plan, 1, plan.story(1), look, title="Bern")
     assert "existing: South" in page and "&lt;script&gt;" in page and "<script>" not in page
     assert "3 new, 2 existing" in page

@@ -73,7 +73,7 @@ def nearby(residents: Residents, lonlat: Floats) -> npt.NDArray[np.bool_]:
     >>> nearby(town, np.array([[1.45, 43.5], [13.4, 52.5]])).tolist()
     [True, False]
     """
-    low, high = residents.lonlat.min(axis=0), residents.lonlat.max(axis=0)
+    low, high = residents.box
     reach = np.maximum(REACH * (high - low), LEAST_REACH)
     return np.asarray(((lonlat >= low - reach) & (lonlat <= high + reach)).all(axis=1))
 

@@ -34,7 +34,7 @@ def _dataset(text: str) -> str:
 def _token(text: str) -> str:
     if re.fullmatch(r"[A-Za-z0-9_-]{22,64}", text):
         return text
-    msg = "the part that names the uploaded data is damaged"
+    msg = "a part that names uploaded data is damaged"
     raise ValueError(msg)
 
 
@@ -115,6 +115,7 @@ class Field:
 FIELDS: dict[str, Field] = {
     "dataset": Field(next(iter(SAMPLES)), _dataset),
     "upload": Field("", _token),
+    "existing": Field("", _token),
     "k": Field(min(6, MOST_FACILITIES), _count),
     "t": Field(0.25, _dial),
     "units": Field("km", _one_of(tuple(METRES), "units")),

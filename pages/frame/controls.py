@@ -38,8 +38,7 @@ def problem() -> session.City:
             persist_state="session",
             help="Sample cities, or your own: upload a file on the Data page.",
         )
-        with st.container(horizontal=True, horizontal_alignment="distribute", gap="small"):
-            st.markdown(f":small[:gray[{place.size}]]", width="content")
+        st.markdown(f":small[:gray[{place.size}{_kept(place)}]]", width="content")
         places = min(len(place.residents), address.MOST_FACILITIES)
         if address.get("k") > places:
             session.notice(
@@ -47,14 +46,25 @@ def problem() -> session.City:
             )
             address.put("k", places)
         st.number_input(
-            "Facilities to site",
+            "Facilities to site" if place.existing is None else "New facilities to site",
             min_value=1,
             max_value=places,
             step=1,
             key="k",
             persist_state="session",
+            help="How many to open. Facilities that exist already are added on the Data page and come on top."
+            if place.existing is None
+            else f"How many to open beside the {place.existing.words}, which stay where they are.",
         )
     return place
+
+
+def _kept(place: session.City) -> str:
+    """What becomes of existing facilities, if there are any."""
+    if place.existing is not None:
+        return f"; {place.existing.words} stay" + ("s" if len(place.existing) == 1 else "")
+    elsewhere = session.existing()
+    return "" if elsewhere is None else f"; your {elsewhere.words} are elsewhere and not used here"
 
 
 def _title(key: str, place: session.City) -> str:

@@ -1,9 +1,13 @@
 """Open a saved plan again."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from pages.frame import address, session
+from tkm_core.existing import Existing
 from tkm_core.export import PlanFile, PlanFileError, read_plan_file, restore_plan
+from tkm_core.residents import Report
 from tkm_core.residents.samples import SAMPLES, find_sample
 
 
@@ -14,7 +18,7 @@ def reopen() -> None:
         return
     try:
         saved = read_plan_file(given.getvalue())
-        place = _city_of(saved)
+        place = replace(_city_of(saved), existing=_existing_of(saved))
         restored = session.restored(
             place, lambda progress: restore_plan(saved, place.residents, progress=progress)
         )
@@ -26,9 +30,20 @@ def reopen() -> None:
         session.keep_plan(place, restored.plan)
         if find_sample(place.key) is not None:
             address.put("dataset", place.key)
+        if place.existing is None:
+            address.put("existing", "")
+        else:
+            session.keep_existing(place.existing)
         address.put("k", restored.plan.k)
         address.put("t", address.nearest_on_dial(saved.t))
         st.switch_page(session.page("plan"))
+
+
+def _existing_of(saved: PlanFile) -> Existing | None:
+    """The existing facilities a plan was made with."""
+    if not len(saved.fixed_lonlat):
+        return None
+    return Existing(saved.fixed_lonlat, saved.fixed_names, Report())
 
 
 def _city_of(saved: PlanFile) -> session.City:

@@ -106,7 +106,14 @@ def _solution(
     return session.shelves().results.once(
         _key(place, k, t, name, patience),
         lambda: tasks.solution(
-            place.residents, name, k, t=t, patience=patience, random_state=session.SEED, progress=progress
+            place.residents,
+            name,
+            k,
+            t=t,
+            patience=patience,
+            existing=place.existing,
+            random_state=session.SEED,
+            progress=progress,
         ),
         lambda: progress(0.0, "waiting for the same work"),
         _weight(place),
@@ -116,7 +123,7 @@ def _solution(
 def _radius(place: session.City, k: int, progress: Progress) -> npt.NDArray[np.float64] | None:
     kept = session.shelves().results.once(
         ("radius", *_who(place, k)),
-        lambda: (tasks.radius(place.residents, k, progress),),
+        lambda: (tasks.radius(place.residents, k + len(place.existing or ()), progress),),
         lambda: progress(0.0, "waiting for the same work"),
         _weight(place),
     )
@@ -143,7 +150,7 @@ def _judged(
 
 
 def _who(place: session.City, k: int) -> tuple[Hashable, ...]:
-    return place.key, place.residents.fingerprint, k
+    return *place.key_with_existing, k
 
 
 def _key(place: session.City, k: int, t: float, name: str, patience: float) -> tuple[Hashable, ...]:

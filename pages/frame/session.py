@@ -3,9 +3,8 @@
 import gc
 import secrets
 import time
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
-from itertools import count
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 import streamlit as st
@@ -14,6 +13,7 @@ from pages.frame import address
 from pages.frame.shelf import Shelf
 from pages.frame.words import plain
 from tkm_core.config import config
+from tkm_core.existing import Existing, nearby
 from tkm_core.export import Restored
 from tkm_core.figures import Look, MapGround
 from tkm_core.figures.drawn import DrawnDeck, DrawnFigure
@@ -28,7 +28,6 @@ PATIENCE = 0.4  # seconds of work before a progress bar appears: shorter ones wo
 UPLOAD_HOURS = 24
 FIGURE_BYTES = 256e6  # of drawn figures that are kept: those who look at the same city share them
 SEED = 0
-SETTLED = (1, 2, 5, 20)  # runs of this process after which the garbage collector is relieved
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,8 @@ class City:
     ----------
     key : str
         The sample's key, or the secret token of an upload: two people's uploads never share one.
+    existing : Existing or None
+        Facilities that are there already and stay.
     """
 
     key: str
@@ -46,6 +47,13 @@ class City:
     people: str
     residents: Residents
     source: str = ""
+    existing: Existing | None = None
+
+    @property
+    def key_with_existing(self) -> tuple[str, ...]:
+        """Everything a result depends on but the settings: the residents, and the existing facilities if any."""
+        kept = () if self.existing is None else (self.existing.fingerprint,)
+        return self.key, self.residents.fingerprint, *kept
 
     @property
     def size(self) -> str:
@@ -62,6 +70,7 @@ class Shelves:
 
     cities: Shelf[City]
     uploads: Shelf[City]
+    existing: Shelf[Existing]
     plans: Shelf[Plan]
     results: Shelf[object]
     figures: Shelf[DrawnDeck | DrawnFigure]
@@ -73,6 +82,7 @@ def shelves() -> Shelves:
     return Shelves(
         cities=Shelf(4_000_000),
         uploads=Shelf(10_000_000, hours=UPLOAD_HOURS),
+        existing=Shelf(200_000, hours=UPLOAD_HOURS),
         plans=Shelf(8_000_000),
         results=Shelf(400),
         figures=Shelf(FIGURE_BYTES),
@@ -80,20 +90,14 @@ def shelves() -> Shelves:
 
 
 @st.cache_resource(show_spinner=False)
-def _runs() -> Iterator[int]:
-    return count(1)
-
-
 def settle() -> None:
-    """Put what is there to stay out of the garbage collector's sight; called at the end of every run.
+    """Put the libraries out of the garbage collector's sight, once a process, at the end of its first run.
 
-    Streamlit collects all garbage after every run, which visits every object of every library: tens of milliseconds,
-    in which nobody else is served. Some libraries load parts only when they are first used, hence more than once;
-    never often, because what is put away and dropped later could be lost.
+    A full collection would visit each of their objects: tens of milliseconds in which nobody is served. For the same
+    reason .streamlit/config.toml switches off the collection that Streamlit adds to every run: Python's own remains.
     """
-    if next(_runs()) in SETTLED:
-        gc.collect()
-        gc.freeze()
+    gc.collect()
+    gc.freeze()
 
 
 class StoppedError(Exception):
@@ -101,6 +105,42 @@ class StoppedError(Exception):
 
 
 def city() -> City:
+    """The city that the address names, with the existing facilities if they are near it."""
+    place, found = _named_city(), existing()
+    if found is None or not nearby(place.residents, found.lonlat).any():
+        return place
+    return replace(place, existing=found)
+
+
+def existing() -> Existing | None:
+    """The existing facilities that the address names, wherever they are; if they are gone, a notice says so."""
+    token = address.get("existing")
+    if not token:
+        return None
+    found = shelves().existing.get(token)
+    if found is None:
+        notice(
+            f"The existing facilities of this link are no longer here: they are kept for {UPLOAD_HOURS} hours at "
+            "most. Please upload them again on the Data page."
+        )
+        address.put("existing", "")
+    return found
+
+
+def keep_existing(found: Existing) -> None:
+    """Take existing facilities into use: they get a new secret token, and the address names it."""
+    token = secrets.token_urlsafe(24)
+    shelves().existing.put(token, found, len(found))
+    address.put("existing", token)
+
+
+def forget_existing() -> None:
+    """Remove this visitor's existing facilities from the server."""
+    shelves().existing.remove(address.get("existing"))
+    address.put("existing", "")
+
+
+def _named_city() -> City:
     """The city that the address names; what cannot be opened falls back to the first sample, with a notice."""
     dataset, token = address.get("dataset"), address.get("upload")
     if dataset == address.UPLOAD:
@@ -224,7 +264,8 @@ def _stop(name: str) -> None:
 
 def plan_of(place: City, k: int) -> Plan:
     """The plan for k facilities: computed once for these residents, whatever t is."""
-    facilities = "1 facility" if k == 1 else f"{k} facilities"
+    new = "" if place.existing is None else "new "
+    facilities = f"1 {new}facility" if k == 1 else f"{k} {new}facilities"
     label = f"Placing {facilities} for {place.title}"
     weight = max(len(place.residents), 20_000)
     return long_work(shelves().plans, _plan_key(place, k), label, _planner(place, k), weight=weight)
@@ -241,11 +282,13 @@ def quiet_plan(place: City, k: int, progress: Callable[[float, str], None]) -> P
 
 
 def _plan_key(place: City, k: int) -> Hashable:
-    return place.key, place.residents.fingerprint, k, SEED
+    return *place.key_with_existing, k, SEED
 
 
 def _planner(place: City, k: int) -> Callable[[Callable[[float, str], None]], Plan]:
-    return lambda progress: tasks.plan(place.residents, k, random_state=SEED, progress=progress)
+    return lambda progress: tasks.plan(
+        place.residents, k, existing=place.existing, random_state=SEED, progress=progress
+    )
 
 
 def keep_plan(place: City, plan: Plan) -> None:
@@ -265,9 +308,10 @@ def page(name: str) -> st.Page:
 
 def ground_of(place: City, *, width: int, height: int) -> MapGround:
     """View and cells of a city for a map of a size."""
-    key = ("ground", place.key, place.residents.fingerprint, width, height)
+    key = ("ground", *place.key_with_existing, width, height)
+    sites = None if place.existing is None else place.existing.lonlat
     found = shelves().results.once(
-        key, lambda: MapGround.of(place.residents, width=width, height=height), lambda: None
+        key, lambda: MapGround.of(place.residents, width=width, height=height, existing=sites), lambda: None
     )
     assert isinstance(found, MapGround)  # noqa: S101  the key says what it is
     return found

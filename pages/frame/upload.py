@@ -2,29 +2,21 @@
 
 import hashlib
 import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import pandas as pd
 import streamlit as st
 
 from pages.frame.words import escaped
 from tkm_core.config import config
+from tkm_core.existing import Existing, read_existing
 from tkm_core.jobs import tasks
-from tkm_core.residents import Report, Residents
+from tkm_core.residents import Report, Residents, ResidentsError
 
-__all__ = [
-    "NamedBytes",
-    "choices",
-    "columns_table",
-    "discard",
-    "escaped",
-    "facts",
-    "files",
-    "left_out",
-    "questions",
-    "read",
-]
+T = TypeVar("T")
 
 GUESS = "as guessed"
 NONE = "none: every row counts once"
@@ -57,117 +49,200 @@ class NamedBytes(io.BytesIO):
         self.name = name
 
 
-def files() -> list[NamedBytes]:
-    """The uploader; what it was given stays until it is replaced, used or discarded."""
-    given = st.file_uploader(
-        "Your file (all parts of a shapefile together)",
-        accept_multiple_files=True,
-        max_upload_size=config().upload_mb,
-        key="upload",
-        on_change=_forget_corrections,
-    )
-    if given:
-        st.session_state["draft"] = [(file.name, file.getvalue()) for file in given]
-    return [NamedBytes(name, content) for name, content in st.session_state.get("draft", [])]
+@dataclass(frozen=True)
+class Draft:
+    """One uploader with what was made of its file; keys of its widgets begin with `prefix`.
 
+    Attributes
+    ----------
+    uploader : str
+        Key of the file uploader.
+    roles : mapping
+        What columns can be chosen for, in words.
+    """
 
-def _forget_corrections() -> None:
-    st.session_state.pop("draft", None)
-    for name in [*ROLES, *FREE, "sheet", "layer", "keep_suspect"]:
-        st.session_state.pop(f"fix_{name}", None)
+    uploader: str
+    label: str
+    roles: Mapping[str, str]
+    prefix: str = ""
 
+    @property
+    def _draft(self) -> str:
+        return f"{self.prefix}draft"
 
-def discard() -> None:
-    """Forget the draft, its corrections and what was read from it."""
-    _forget_corrections()
-    st.session_state.pop("draft_read", None)
+    def _fix(self, name: str) -> str:
+        return f"{self.prefix}fix_{name}"
 
-
-def choices() -> dict[str, Any]:
-    """The planner's corrections as arguments for `load_residents`."""
-    found: dict[str, Any] = {}
-    for name in [*ROLES, *FREE, "sheet", "layer"]:
-        value = st.session_state.get(f"fix_{name}", GUESS)
-        if value not in (GUESS, None):
-            found[name] = False if value == NONE else value
-    if st.session_state.get("fix_keep_suspect"):
-        found["keep_suspect"] = True
-    return found
-
-
-def read(given: list[NamedBytes], chosen: dict[str, Any]) -> Residents:
-    """Read the files, once for the same content and corrections; kept for this visitor only."""
-    digest = hashlib.blake2b(repr(sorted(chosen.items())).encode(), digest_size=16)
-    for file in given:
-        digest.update(file.name.encode())
-        digest.update(file.getbuffer())
-    key = digest.hexdigest()
-    kept = st.session_state.get("draft_read")
-    if kept is None or kept[0] != key:
-        with st.spinner("Reading the file", show_time=True):
-            parts = [(file.name, file.getvalue()) for file in given]
-            found = tasks.residents(
-                key, parts, chosen, lambda _fraction, _text: st.session_state.get("draft")
-            )
-        kept = key, found
-        st.session_state["draft_read"] = kept
-    return kept[1]
-
-
-def questions(
-    report: Report | None, *, needs: str | None = None, suggestions: list[tuple[str, str]] | None = None
-) -> None:
-    """Every guess, correctable; what is needed to go on stands first and open."""
-    if needs in FREE:
-        _free(needs, suggestions or [])
-    with st.expander("Correct what was guessed", icon=":material/edit:", expanded=needs is not None):
-        columns: list[str] = (
-            []
-            if report is None
-            else [column.name for column in report.columns] or [str(name) for name in report.preview]
+    def files(self, *, help: str | None = None) -> list[NamedBytes]:  # noqa: A002  as Streamlit calls it
+        """The uploader; what it was given stays until it is replaced, used or discarded."""
+        given = st.file_uploader(
+            self.label,
+            accept_multiple_files=True,
+            max_upload_size=config().upload_mb,
+            key=self.uploader,
+            on_change=self._forget_corrections,
+            help=help,
         )
-        taken = {} if report is None else {role: report.column_for(role) for role in ROLES}
-        for role, label in ROLES.items():
-            options = [GUESS, *([NONE] if role not in ("x", "y") else []), *columns]
-            words = {GUESS: f"as guessed: {taken.get(role) or 'none'}"}
-            st.selectbox(label, options, format_func=partial(_in_words, words), key=f"fix_{role}")
-        for name, many in (
-            ("sheet", [] if report is None else report.sheets),
-            ("layer", [] if report is None else report.layers),
-        ):
-            if len(many) > 1:
-                st.selectbox(name.capitalize(), [GUESS, *many], key=f"fix_{name}")
-        for name in FREE:
-            if name != needs:
-                _free(name, suggestions if name == needs else [], report)
-        st.checkbox("Keep points at (0, 0) and lone points far away", key="fix_keep_suspect")
+        if given:
+            st.session_state[self._draft] = [(file.name, file.getvalue()) for file in given]
+        return [NamedBytes(name, content) for name, content in st.session_state.get(self._draft, [])]
+
+    def _forget_corrections(self) -> None:
+        st.session_state.pop(self._draft, None)
+        for name in [*ROLES, *FREE, "sheet", "layer", "keep_suspect"]:
+            st.session_state.pop(self._fix(name), None)
+
+    def discard(self) -> None:
+        """Forget the draft, its corrections and what was read from it."""
+        self._forget_corrections()
+        st.session_state.pop(f"{self._draft}_read", None)
+
+    def choices(self) -> dict[str, Any]:
+        """The planner's corrections as arguments for `load_residents`."""
+        found: dict[str, Any] = {}
+        for name in [*ROLES, *FREE, "sheet", "layer"]:
+            value = st.session_state.get(self._fix(name), GUESS)
+            if value not in (GUESS, None):
+                found[name] = False if value == NONE else value
+        if st.session_state.get(self._fix("keep_suspect")):
+            found["keep_suspect"] = True
+        return found
+
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """What was made of the files, made once for the same content and corrections, for this visitor only."""
+        kept = st.session_state.get(f"{self._draft}_read")
+        if kept is None or kept[0] != key:
+            with st.spinner("Reading the file", show_time=True):
+                kept = key, make()
+            st.session_state[f"{self._draft}_read"] = kept
+        return cast("T", kept[1])
+
+    def questions(
+        self,
+        report: Report | None,
+        *,
+        needs: str | None = None,
+        suggestions: list[tuple[str, str]] | None = None,
+    ) -> None:
+        """Every guess, correctable; what is needed to go on stands first and open."""
+        if needs in FREE:
+            self._free(needs, suggestions or [])
+        with st.expander("Correct what was guessed", icon=":material/edit:", expanded=needs is not None):
+            columns: list[str] = (
+                []
+                if report is None
+                else [column.name for column in report.columns] or [str(name) for name in report.preview]
+            )
+            taken = {} if report is None else {role: report.column_for(role) for role in self.roles}
+            for role, label in self.roles.items():
+                options = [GUESS, *([NONE] if role not in ("x", "y") else []), *columns]
+                nothing = NONE if role == "weight" else "none"
+                words = {GUESS: f"as guessed: {taken.get(role) or 'none'}", NONE: nothing}
+                st.selectbox(label, options, format_func=partial(_in_words, words), key=self._fix(role))
+            for name, many in (
+                ("sheet", [] if report is None else report.sheets),
+                ("layer", [] if report is None else report.layers),
+            ):
+                if len(many) > 1:
+                    st.selectbox(name.capitalize(), [GUESS, *many], key=self._fix(name))
+            for name in FREE:
+                if name != needs:
+                    self._free(name, [], report)
+            if "weight" in self.roles:
+                st.checkbox("Keep points at (0, 0) and lone points far away", key=self._fix("keep_suspect"))
+
+    def _free(self, name: str, suggestions: list[tuple[str, str]], report: Report | None = None) -> None:
+        names = dict(suggestions)
+        guess = None
+        if report is not None:
+            guess = report.source_crs if name == "crs" else getattr(report, name)
+        shown = {"\t": "tab", ",": "comma  ,", ";": "semicolon  ;", ".": "point  ."}
+        options = [GUESS, *names, *(value for value in USUAL[name] if value not in names)]
+
+        def words(option: str) -> str:
+            if option == GUESS:
+                return f"as guessed: {shown.get(guess, guess)}" if guess else "as guessed"
+            return f"{option}  {names[option]}" if option in names else shown.get(option, option)
+
+        st.selectbox(
+            FREE[name],
+            options,
+            format_func=words,
+            key=self._fix(name),
+            accept_new_options=True,
+            help="Choose, or type another, for instance EPSG:3435." if name == "crs" else None,
+        )
+
+    def problem(self, told: ResidentsError) -> None:
+        """Say what is wrong, ask for what would help, and show the file."""
+        st.error(escaped(str(told)), icon=":material/error:")
+        self.questions(told.report, needs=told.needs, suggestions=told.suggestions)
+        if told.report is not None and len(told.report.preview):
+            st.markdown("**The first rows of the file**")
+            st.dataframe(told.report.preview, height=240)
+
+    def understood(self, report: Report) -> None:
+        """What was read, kept, left out and guessed, each guess correctable."""
+        out = report.rows_read - report.rows_kept
+        st.success(
+            f"{report.rows_read:,} rows read, {report.rows_kept:,} kept, {out:,} left out.",
+            icon=":material/check_circle:",
+        )
+        for warning in report.warnings:
+            st.warning(escaped(warning), icon=":material/warning:")
+        left_out(report)
+        self.questions(report)
+        with st.expander("What was understood, and why", icon=":material/fact_check:"):
+            st.dataframe(columns_table(report), hide_index=True)
+            st.markdown(facts(report))
+            st.markdown("**The first rows of the file**")
+            st.dataframe(report.preview, height=200)
+
+
+RESIDENTS = Draft("upload", "Your file (all parts of a shapefile together)", ROLES)
+EXISTING = Draft(
+    "existing_file",
+    "File with existing facilities",
+    {"x": ROLES["x"], "y": ROLES["y"], "id": "Name of the facility"},
+    prefix="existing_",
+)
 
 
 def _in_words(words: dict[str, str], option: str) -> str:
     return words.get(option, option)
 
 
-def _free(name: str, suggestions: list[tuple[str, str]] | None, report: Report | None = None) -> None:
-    names = dict(suggestions or [])
-    guess = None
-    if report is not None:
-        guess = report.source_crs if name == "crs" else getattr(report, name)
-    shown = {"\t": "tab", ",": "comma  ,", ";": "semicolon  ;", ".": "point  ."}
-    options = [GUESS, *names, *(value for value in USUAL[name] if value not in names)]
+def residents(given: list[NamedBytes]) -> Residents:
+    """Residents from the files and the planner's corrections."""
+    chosen = RESIDENTS.choices()
+    key = _digest(given, chosen)
+    return RESIDENTS.once(key, lambda: _load(key, given, chosen, "draft"))
 
-    def words(option: str) -> str:
-        if option == GUESS:
-            return f"as guessed: {shown.get(guess, guess)}" if guess else "as guessed"
-        return f"{option}  {names[option]}" if option in names else shown.get(option, option)
 
-    st.selectbox(
-        FREE[name],
-        options,
-        format_func=words,
-        key=f"fix_{name}",
-        accept_new_options=True,
-        help="Choose, or type another, for instance EPSG:3435." if name == "crs" else None,
-    )
+def existing(given: list[NamedBytes], home: Residents) -> Existing:
+    """Existing facilities from the files and the planner's corrections, checked against the residents."""
+    chosen = EXISTING.choices()
+    key = _digest(given, chosen, home.fingerprint)
+
+    def read(options: dict[str, Any]) -> Residents:
+        return _load(_digest(given, options), given, options, "existing_draft")
+
+    return EXISTING.once(key, lambda: read_existing(read, home, **chosen))
+
+
+def _digest(given: list[NamedBytes], chosen: Mapping[str, Any], more: str = "") -> str:
+    digest = hashlib.blake2b(repr(sorted(chosen.items())).encode(), digest_size=16)
+    digest.update(more.encode())
+    for file in given:
+        digest.update(file.name.encode())
+        digest.update(file.getbuffer())
+    return digest.hexdigest()
+
+
+def _load(key: str, given: list[NamedBytes], options: Mapping[str, Any], draft: str) -> Residents:
+    parts = [(file.name, file.getvalue()) for file in given]
+    # touching the session is where a visitor who left is noticed
+    return tasks.residents(key, parts, options, lambda _fraction, _text: st.session_state.get(draft))
 
 
 def left_out(report: Report) -> None:

@@ -22,10 +22,10 @@ def map_legend(scheme: Colouring, ground: MapGround, look: Look, *, existing: in
     colors = look.palette
     ring = f"{SIGN}width:12px;height:12px;border-radius:50%;border:2px solid {colors.ink}"
     disc = f"{SIGN}width:12px;height:12px;border-radius:50%;background:{colors.muted}"
-    items = [(disc, "new facility, this plan" if existing else "facility, this plan")]
+    items = [(disc, "new facility" if existing else "facility, this plan")]
     if existing:
         square = f"{SIGN}width:12px;height:12px;box-sizing:border-box;border:2px solid {colors.ink}"
-        items.append((f"{square};background:{colors.muted}", "existing facility, stays"))
+        items.append((f"{square};background:{colors.muted}", "existing facility"))
     if "baseline" in look.layers:
         items.append((f"{ring};background:transparent;box-sizing:border-box", "k-means++"))
     if "paths" in look.layers:

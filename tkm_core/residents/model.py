@@ -196,6 +196,11 @@ class Residents:
         return xy
 
     @cached_property
+    def box(self) -> tuple[Floats, Floats]:
+        """The south-western and the north-eastern corner of their extent, in degrees."""
+        return self.lonlat.min(axis=0), self.lonlat.max(axis=0)
+
+    @cached_property
     def ids(self) -> Labels | None:
         """The identifier of each point, as text, or None."""
         return _as_objects(self.labels.get("ids"))
