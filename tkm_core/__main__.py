@@ -170,7 +170,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     """Run every method on the same residents and measure all in the same way."""
     from tkm_core.comparison import Compared, judge, solve
     from tkm_core.methods import METHODS, describe
-    from tkm_core.methods.method import MAX_SECONDS, part
+    from tkm_core.methods.method import MAX_SECONDS
+    from tkm_core.progress import part
     from tkm_core.story import METRES, POWERS
 
     chosen = (

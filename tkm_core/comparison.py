@@ -11,8 +11,9 @@ from scipy.spatial.distance import cdist
 
 from tkm_core.evaluation import Evaluation, evaluate
 from tkm_core.existing import scaled_sites
-from tkm_core.methods import Progress, Solution, describe, estimate, run_method
+from tkm_core.methods import Solution, describe, estimate, run_method
 from tkm_core.neighbourhood import neighbourhood_radius
+from tkm_core.progress import Progress
 from tkm_core.residents import Residents
 from tkm_core.story import METRES, POWERS, Part
 

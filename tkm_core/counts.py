@@ -8,10 +8,10 @@ import numpy.typing as npt
 
 from tkm_core.evaluation import Evaluation
 from tkm_core.plan import Plan, make_plan
+from tkm_core.progress import Progress
 from tkm_core.residents import Residents
 from tkm_core.story import METRES, singular
 
-Progress = Callable[[float, str], None]
 SAMPLE = 20_000  # residents that stand for more
 ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 

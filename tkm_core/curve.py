@@ -1,6 +1,5 @@
 """The trade-off curve: every measure of a plan at every t, on weighted cells where residents are many."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tkm_core.evaluation import evaluate
+from tkm_core.progress import Progress
 
 Floats = npt.NDArray[np.float64]
-Progress = Callable[[float, str], None]
 
 MANY = 100_000  # residents up to which every one is measured at every t
 CELLS = 50_000  # cells that stand for more residents than that

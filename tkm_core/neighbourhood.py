@@ -1,13 +1,12 @@
 """The neighbourhood radius: how far a resident must go to meet a fair share of the population."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
 from tkm_core.checks import check_points, check_weights
 from tkm_core.objective import Array
+from tkm_core.progress import Progress
 
 CHUNK_ENTRIES = 20_000_000  # distances between two reports of progress
 
@@ -17,7 +16,7 @@ def neighbourhood_radius(
     n_clusters: int,
     sample_weight: ArrayLike | None = None,
     *,
-    progress: Callable[[float, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Array:
     """r_i: how far resident i must go to meet a k-th of the population (their own point included).
 

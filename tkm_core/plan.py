@@ -14,11 +14,11 @@ from tkm_core.curve import Curve, trade_off
 from tkm_core.evaluation import Evaluation, evaluate
 from tkm_core.existing import scaled_sites
 from tkm_core.path import TiltedPath, tilted_path
+from tkm_core.progress import Progress, never_falling, part
 from tkm_core.residents import Residents
 from tkm_core.story import Story, alone, singular, tell
 
 Floats = npt.NDArray[np.float64]
-Progress = Callable[[float, str], None]
 
 STEPS = (1, 1.2, 1.5, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
 PLAN_T: Floats = np.array(
@@ -324,17 +324,10 @@ def make_plan(
     if len(fixed_names) not in (0, len(fixed)):
         msg = f"There are {len(fixed)} existing facilities but {len(fixed_names)} names for them."
         raise ValueError(msg)
-    reached = 0.0
-
-    def tell_share(fraction: float, text: str) -> None:
-        nonlocal reached
-        reached = max(reached, fraction)  # a bar never runs backwards
-        if progress is not None:
-            progress(reached, text)
-
-    tell_share(0.0, "Finding the k-means++ sites")
+    report = never_falling(progress)
+    report(0.0, "Finding the k-means++ sites")
     baseline = kmeans_sites(residents, k, fixed, random_state)
-    tell_share(0.15, "Turning the dial")
+    report(0.15, "Turning the dial")
     path = tilted_path(
         residents.scaled,
         k,
@@ -343,7 +336,7 @@ def make_plan(
         sample_weight=residents.weights,
         fixed_centers=fixed if len(fixed) else None,
         random_state=random_state,
-        progress=lambda done, text: tell_share(0.15 + 0.85 * done, text),
+        progress=part(report, 0.15, 1.0),
     )
     baseline = numbered_like(path.centers[0], baseline, k)
     names = tuple(map(str, fixed_names))

@@ -13,10 +13,10 @@ from tkm_core.checks import check_clusters, check_fixed, check_points, check_t, 
 from tkm_core.descent import Descent, Problem, descend
 from tkm_core.explore import KMEANS_PP, seeds
 from tkm_core.objective import Array
+from tkm_core.progress import Progress, silent
 from tkm_core.sgd import descend_by_sgd
 from tkm_core.solver import TiltedKMeans
 
-Progress = Callable[[float, str], None]
 COSTS = {"tilted_sse": 1, "city_cost": 0, "sse": 2}  # columns of a history
 
 
@@ -164,7 +164,7 @@ def race(
     if starts < 1:
         msg = f"starts is {starts}; a race needs at least one."
         raise ValueError(msg)
-    report = progress if progress is not None else (lambda _fraction, _text: None)
+    report = progress or silent
     nothing_fixed = check_fixed(None, points.shape[1])
     problem = Problem.of(points, weights, k, nothing_fixed)
     legs: dict[str, list[Leg]] = {"newton": [], "sgd": [], "polished": []}

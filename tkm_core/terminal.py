@@ -1,14 +1,16 @@
 """What the commands show on a terminal: sentences, tables and one bar."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+
+from tkm_core.progress import Progress
 
 BAR = "{percentage:3.0f} %|{bar:30}| {desc} [{elapsed}]"
 
 
 @contextmanager
-def progress_bar(prefix: str = "") -> Iterator[Callable[[float, str], None]]:
+def progress_bar(prefix: str = "") -> Iterator[Progress]:
     """Show a bar on the error stream, and none where that is a file or a pipe.
 
     Parameters

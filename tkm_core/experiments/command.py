@@ -12,7 +12,7 @@ from tkm_core.experiments.data import read_dataset
 from tkm_core.experiments.model import Dataset, Experiment, Result
 from tkm_core.experiments.page import page
 from tkm_core.experiments.registry import EXPERIMENTS
-from tkm_core.methods.method import part
+from tkm_core.progress import part
 from tkm_core.terminal import progress_bar, say
 
 EVERYTHING = "all"

@@ -14,9 +14,10 @@ from tkm_core.evaluation import Evaluation, evaluate
 from tkm_core.experiments.drawing import linear_or_log, panels, place, ramp, spread_line
 from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
 from tkm_core.figures.palette import palette
-from tkm_core.methods import METHODS, Progress, Solution, describe, run_method
+from tkm_core.methods import METHODS, Solution, describe, run_method
 from tkm_core.neighbourhood import neighbourhood_radius
 from tkm_core.objective import Array
+from tkm_core.progress import Progress
 
 DIALS = (0.01, 0.05, 0.1, 0.2)
 RIVALS = ("jkl", "mv", "fr", "sfr")

@@ -9,9 +9,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from tkm_core.checks import check_points, check_weights
-from tkm_core.methods import Progress
-from tkm_core.methods.method import part
 from tkm_core.objective import Array
+from tkm_core.progress import Progress, part, silent
 from tkm_core.residents.model import Residents
 
 SAMPLE_SIZE = 1000  # points of the paper's samples
@@ -181,7 +180,7 @@ def gather(jobs: Sequence[Job], progress: Progress | None) -> tuple[pd.DataFrame
     >>> len(table), note
     (1, ('Stopped after 1 of 2 runs: the figures are those of the finished runs.',))
     """
-    report = progress if progress is not None else (lambda _fraction, _text: None)
+    report = progress or silent
     found: list[pd.DataFrame] = []
     for number, (text, job) in enumerate(jobs):
         try:

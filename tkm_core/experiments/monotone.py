@@ -13,8 +13,8 @@ from tkm_core.experiments.drawing import panels, place
 from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
 from tkm_core.figures.palette import palette
 from tkm_core.kernels import nearest
-from tkm_core.methods import Progress
 from tkm_core.objective import Array, city_cost, squared_distances, tilted_sse
+from tkm_core.progress import Progress
 
 RISE = 1e-9  # relative; less is rounding
 STEPS = 100  # most iterations of one run

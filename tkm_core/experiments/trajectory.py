@@ -11,9 +11,9 @@ from tkm_core.evaluation import evaluate
 from tkm_core.experiments.drawing import panels, place
 from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
 from tkm_core.figures.palette import palette, to_hex
-from tkm_core.methods import Progress
 from tkm_core.objective import Array
 from tkm_core.path import tilted_path
+from tkm_core.progress import Progress
 
 DIALS = tuple(np.geomspace(0.01, 100.0, 60).tolist())
 TICKS = (0.01, 0.1, 1, 10, 100)

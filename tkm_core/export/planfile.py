@@ -1,7 +1,6 @@
 """The plan file: settings, seed, version, the data's fingerprint and results, in JSON that restores it."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any
@@ -13,6 +12,7 @@ from tkm_core.evaluation import Evaluation
 from tkm_core.export.formats import write_whole
 from tkm_core.path import TiltedPath
 from tkm_core.plan import Plan, make_plan
+from tkm_core.progress import Progress
 from tkm_core.residents import Residents
 from tkm_core.residents.model import crs_name
 from tkm_core.version import VERSION
@@ -187,9 +187,7 @@ def read_plan_file(source: str | Path | bytes | IO[bytes]) -> PlanFile:
         raise PlanFileError(msg) from None
 
 
-def restore_plan(
-    saved: PlanFile, residents: Residents, *, progress: Callable[[float, str], None] | None = None
-) -> Restored:
+def restore_plan(saved: PlanFile, residents: Residents, *, progress: Progress | None = None) -> Restored:
     """Bring a saved plan back for residents; with other data it is made anew with the same settings.
 
     Parameters

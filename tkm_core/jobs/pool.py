@@ -14,8 +14,7 @@ from typing import Any
 from tkm_core.jobs.problems import BUSY, CLOSED, LOST, NO_WORKER, TOO_LONG, BusyError, JobError
 from tkm_core.jobs.process import Worker
 from tkm_core.jobs.worker import CANCELLED, DONE, PROGRESS, READY
-
-Progress = Callable[[float, str], None]
+from tkm_core.progress import Progress, silent
 
 BEAT = 0.15  # seconds between two looks at a job by those who wait for it
 LINGER = 3.0  # seconds a job goes on without anyone: a page that is drawn anew asks again at once
@@ -144,7 +143,7 @@ class JobPool:
         JobError
             If the worker was lost or the line is full. What the function raises is raised here, too.
         """
-        tell = progress or (lambda _fraction, _text: None)
+        tell = progress or silent
         if self.workers == 0 or (small and not self._started.is_set()):
             return self._here(function, arguments, about, tell)
         job = self._ask(key, function, arguments, about)

@@ -14,10 +14,11 @@ from tkm_core.config import config
 from tkm_core.curve import Curve
 from tkm_core.existing import Existing
 from tkm_core.jobs.mending import mend_cache
-from tkm_core.jobs.pool import JobPool, Progress
+from tkm_core.jobs.pool import JobPool
 from tkm_core.methods import Solution
 from tkm_core.path import TiltedPath
 from tkm_core.plan import Floats, Plan, make_plan
+from tkm_core.progress import Progress, part
 from tkm_core.residents import Report, Residents, ResidentsError, load_residents
 
 MODULES = ("tkm_core.jobs.tasks",)  # what a worker imports; doing so also mends its cache of compiled code
@@ -178,9 +179,9 @@ def _plan_parts(
         k,
         fixed_lonlat=fixed,
         random_state=random_state,
-        progress=lambda done, text: progress(0.85 * done, text),
+        progress=part(progress, 0.0, 0.85),
     )
-    curve = made.trade_off(progress=lambda done, text: progress(0.85 + 0.15 * done, text))
+    curve = made.trade_off(progress=part(progress, 0.85, 1.0))
     return made.path, np.asarray(made.baseline), curve
 
 

@@ -1,6 +1,6 @@
 """The methods of the paper, one file each, all run by ``run_method`` and judged by ``evaluate``."""
 
-from tkm_core.methods.method import Estimate, Method, MethodTooLargeError, Progress, Solution
+from tkm_core.methods.method import Estimate, Method, MethodTooLargeError, Solution
 from tkm_core.methods.registry import METHODS, describe
 from tkm_core.methods.run import estimate, run_method
 
@@ -9,7 +9,6 @@ __all__ = [
     "Estimate",
     "Method",
     "MethodTooLargeError",
-    "Progress",
     "Solution",
     "describe",
     "estimate",

@@ -10,11 +10,9 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from tkm_core.objective import Array, Labels
+from tkm_core.progress import Progress
 
 Rows = NDArray[np.intp]
-
-Progress = Callable[[float, str], None]
-"""Called with the fraction done (0 to 1, never falling) and a sentence; what it raises ends the method."""
 
 MAX_BYTES = 4 * 2**30
 MAX_SECONDS = 600.0
@@ -161,15 +159,6 @@ def judge(title: str, what: str, seconds: float, size: int, max_seconds: float) 
         f"run it on a sample of {SAMPLE_SIZE:,} residents instead (sample={SAMPLE_SIZE})."
     )
     return replace(bare, sentence=sentence)
-
-
-def part(report: Progress, start: float, stop: float) -> Progress:
-    """A reporter for a stage of the work: its 0 to 1 is the whole's ``start`` to ``stop``.
-
-    >>> part(lambda fraction, text: print(fraction, text), 0.5, 1.0)(0.5, "half of the second half")
-    0.75 half of the second half
-    """
-    return lambda fraction, text: report(start + (stop - start) * fraction, text)
 
 
 def fewer_note(title: str, opened: int, allowed: int) -> tuple[str, ...]:

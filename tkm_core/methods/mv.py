@@ -5,9 +5,10 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from tkm_core.methods.cover import ball_filter
-from tkm_core.methods.method import Method, Placement, Rows, Task, fewer_note, part
+from tkm_core.methods.method import Method, Placement, Rows, Task, fewer_note
 from tkm_core.neighbourhood import neighbourhood_radius
 from tkm_core.objective import Array
+from tkm_core.progress import part
 
 BLOCK_ENTRIES = 2_000_000
 ROUNDING = 1e-12  # a gain below this is noise of the sum

@@ -19,7 +19,6 @@ from tkm_core.methods.method import (
     Method,
     MethodTooLargeError,
     Placement,
-    Progress,
     Rows,
     Solution,
     Task,
@@ -27,6 +26,7 @@ from tkm_core.methods.method import (
 )
 from tkm_core.methods.registry import describe
 from tkm_core.objective import Array
+from tkm_core.progress import Progress, never_falling
 
 
 def estimate(name: str, n: int, d: int, k: int, *, max_seconds: float = MAX_SECONDS) -> Estimate:
@@ -104,7 +104,7 @@ def run_method(
     used = _check_options(method, options)
     draw = _check_sample(sample, k)
     rng = check_random_state(random_state)
-    report = _never_falling(progress)
+    report = never_falling(progress)
 
     def attempt(size: int | None, limit: float) -> tuple[Rows, Placement, int | None]:
         rows, counts = _draw(weights, size, rng, by_population=sample_weight is not None)
@@ -193,15 +193,3 @@ def _check_options(method: Method, options: dict[str, Any]) -> dict[str, Any]:
         msg = f"{method.title} has no option {unknown[0]!r}; its options are: {allowed}."
         raise ValueError(msg)
     return {**method.options, **options}
-
-
-def _never_falling(progress: Progress | None) -> Progress:
-    highest = 0.0
-
-    def report(fraction: float, text: str) -> None:
-        nonlocal highest
-        highest = max(highest, min(fraction, 1.0))
-        if progress is not None:
-            progress(highest, text)
-
-    return report

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from tkm_core.methods.method import Progress
 from tkm_core.objective import Array
+from tkm_core.progress import Progress
 
 GAP = 1e-9  # relative distance of the bounds at which the optimum counts as reached
 FEASIBLE = 1e-7  # how far HiGHS lets a row be broken, in our scaled units
