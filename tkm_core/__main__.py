@@ -236,15 +236,12 @@ def _experiment(argv: list[str]) -> int:
 def _residents(arguments: argparse.Namespace) -> "tuple[Residents, str]":
     """Read the file, or load the sample of that name, and say who is served."""
     from tkm_core.residents import load_residents
-    from tkm_core.residents.samples import SAMPLES, find_sample, load_sample
+    from tkm_core.residents.samples import load_sample, sample_meant
 
-    sample = None if Path(arguments.file).exists() else find_sample(arguments.file)
+    sample = sample_meant(arguments.file)
     if sample is not None:
         say(f"{sample.title}. {sample.description} Source: {sample.source} Licence: {sample.licence}")
-        return load_sample(sample.key, **({"seed": arguments.seed} if sample.size else {})), sample.unit_name
-    if not Path(arguments.file).exists():
-        msg = f"There is no file {arguments.file!r}, and no sample of that name ({', '.join(SAMPLES)})."
-        raise ValueError(msg)
+        return load_sample(sample.key, seed=arguments.seed), sample.unit_name
     given: dict[str, Any] = {
         name: getattr(arguments, name) or False for name in READING if getattr(arguments, name) is not None
     }

@@ -41,7 +41,7 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
     plan = commands.add_parser("plan", help="place facilities and write them out")
     _add_data(plan)
     plan.add_argument(
-        "-t", type=_dial, help="the fairness dial: 0 is k-means, 10 nearly minimax (default 0.3)"
+        "-t", type=dial, help="the fairness dial: 0 is k-means, 10 nearly minimax (default 0.3)"
     )
     plan.add_argument(
         "--budget", type=_number, metavar="PERCENT", help="fairest plan with this much longer trips"
@@ -61,7 +61,7 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
     plan.set_defaults(run=plan_command)
     compare = commands.add_parser("compare", help="compare the published methods")
     _add_data(compare)
-    compare.add_argument("-t", type=_dial, default=0.3, help="dial of tilted k-means (default 0.3)")
+    compare.add_argument("-t", type=dial, default=0.3, help="dial of tilted k-means (default 0.3)")
     compare.add_argument("--methods", help="some of them, with commas between")
     compare.add_argument("-o", "--output", metavar="FILE", help="write the table (.csv)")
     compare.set_defaults(run=compare_command)
@@ -74,9 +74,9 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="residents: a file, or a sample (sacramento, toulouse, ...)"
     )
-    parser.add_argument("-k", type=_count, help="number of new facilities (default 8)")
+    parser.add_argument("-k", type=whole(1), help="number of new facilities (default 8)")
     parser.add_argument(
-        "--seed", type=_seed, default=0, help="the same seed gives the same result (default 0)"
+        "--seed", type=whole(0, 2**32 - 1), default=0, help="the same seed gives the same result (default 0)"
     )
     parser.add_argument("--unit", choices=("km", "mi"), default="km", help="unit of distances")
     reading = parser.add_argument_group(
@@ -106,7 +106,8 @@ def _positive(text: str) -> float:
     return value
 
 
-def _dial(text: str) -> float:
+def dial(text: str) -> float:
+    """Read a setting of the fairness dial."""
     value = _number(text)
     if not 0 <= value <= 1e6:
         msg = f"the dial goes from 0 upwards (100 is nearly the end), not to {text}"
@@ -114,15 +115,14 @@ def _dial(text: str) -> float:
     return value
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        msg = f"{text!r} is not a whole number from 1 upwards"
-        raise argparse.ArgumentTypeError(msg)
-    return int(text)
+def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
+    """A reader of whole numbers."""
 
+    def read(text: str) -> int:
+        if not text.strip().isdecimal() or not least <= int(text) <= most:
+            end = "upwards" if most == math.inf else f"to {most}"
+            msg = f"{text!r} is not a whole number from {least} {end}"
+            raise argparse.ArgumentTypeError(msg)
+        return int(text)
 
-def _seed(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 2**32:
-        msg = f"{text!r} is not a whole number from 0 to 4294967295"
-        raise argparse.ArgumentTypeError(msg)
-    return int(text)
+    return read

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tkm_core.arguments import STOPPED
+from tkm_core.arguments import STOPPED, dial, whole
 from tkm_core.experiments.data import read_dataset
 from tkm_core.experiments.model import Dataset, Experiment, Result
 from tkm_core.experiments.page import page
@@ -16,6 +16,7 @@ from tkm_core.progress import part
 from tkm_core.terminal import progress_bar, say
 
 EVERYTHING = "all"
+MOST = 2**31 - 1  # of anything that is counted
 OPTIONS = ("repeats", "size", "k", "t", "methods", "solver", "sizes", "max_seconds", "iterations")
 
 
@@ -80,21 +81,27 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--quick", action="store_true", help="small settings, done in seconds")
     parser.add_argument(
-        "--seed", type=_whole(0), default=0, help="the same seed gives the same numbers (default 0)"
+        "--seed", type=whole(0, MOST), default=0, help="the same seed gives the same numbers (default 0)"
     )
     parser.add_argument(
-        "--repeats", type=_whole(1), help="samples of each data set (default 10, as in the paper)"
+        "--repeats", type=whole(1, MOST), help="samples of each data set (default 10, as in the paper)"
     )
-    parser.add_argument("--size", type=_whole(2), help="points of a sample (default 1000, as in the paper)")
-    parser.add_argument("-k", metavar="K,...", type=_list(_whole(1)), help="numbers of facilities")
-    parser.add_argument("-t", metavar="T,...", type=_list(_dial), help="values of the dial")
+    parser.add_argument(
+        "--size", type=whole(2, MOST), help="points of a sample (default 1000, as in the paper)"
+    )
+    parser.add_argument("-k", metavar="K,...", type=_list(whole(1, MOST)), help="numbers of facilities")
+    parser.add_argument("-t", metavar="T,...", type=_list(dial), help="values of the dial")
     parser.add_argument("--methods", metavar="A,B,...", type=_list(str.strip), help="some of the methods")
     parser.add_argument(
         "--solver", choices=("newton", "sgd"), help="of TKM: exact (default), or the paper's SGD"
     )
-    parser.add_argument("--sizes", metavar="N,...", type=_list(_whole(2)), help="of running-time")
-    parser.add_argument("--max-seconds", type=_whole(1), help="of running-time, for one run (default 600)")
-    parser.add_argument("--iterations", type=_whole(1), help="iterations of the paper's SGD (default 500)")
+    parser.add_argument("--sizes", metavar="N,...", type=_list(whole(2, MOST)), help="of running-time")
+    parser.add_argument(
+        "--max-seconds", type=whole(1, MOST), help="of running-time, for one run (default 600)"
+    )
+    parser.add_argument(
+        "--iterations", type=whole(1, MOST), help="iterations of the paper's SGD (default 500)"
+    )
     return parser
 
 
@@ -149,27 +156,6 @@ def _without_output(given: Sequence[str]) -> list[str]:
 
 def _listed(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(",") if name.strip()]
-
-
-def _whole(least: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not text.strip().isdecimal() or not least <= int(text) < 2**31:
-            msg = f"{text!r} is not a whole number from {least} upwards"
-            raise argparse.ArgumentTypeError(msg)
-        return int(text)
-
-    return read
-
-
-def _dial(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1e6:
-        msg = f"{text!r} is not a number from 0 to 1000000"
-        raise argparse.ArgumentTypeError(msg)
-    return value
 
 
 def _list(read: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:

@@ -11,7 +11,7 @@ from tkm_core.objective import Array
 from tkm_core.residents.columns import resolve
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.numbers import guess_decimal
-from tkm_core.residents.samples import SAMPLES, find_sample, load_sample
+from tkm_core.residents.samples import load_sample, sample_meant
 from tkm_core.residents.source import open_source
 from tkm_core.residents.table import as_text
 from tkm_core.residents.text import read_text
@@ -49,8 +49,7 @@ def blobs(groups: int, seed: int, n: int = 200, strays: int = 6) -> Dataset:
 
 def sample(key: str, seed: int) -> Dataset:
     """A bundled city by its key; a generated one is drawn with ``seed``."""
-    found = find_sample(key)
-    return Dataset.from_residents(load_sample(key, **({"seed": seed} if found and found.size else {})))
+    return Dataset.from_residents(load_sample(key, seed=seed))
 
 
 def cities_and_blobs(seed: int) -> list[Dataset]:
@@ -90,10 +89,7 @@ def read_dataset(file: str, columns: Sequence[str] = (), *, seed: int = 0) -> Da
     Dataset
         Its notes tell which columns and how many rows were taken, and what was left out.
     """
-    if not Path(file).exists():
-        if find_sample(file) is None:
-            msg = f"There is no file {file!r}, and no sample of that name ({', '.join(SAMPLES)})."
-            raise ResidentsError(msg)
+    if sample_meant(file) is not None:
         if columns:
             msg = f"{file} is a sample city: it has no columns to choose from, leave out --columns."
             raise ResidentsError(msg)

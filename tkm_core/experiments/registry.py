@@ -9,6 +9,7 @@ from tkm_core.experiments.monotone import monotone
 from tkm_core.experiments.trajectory import DIALS, trajectory
 from tkm_core.methods import METHODS
 
+_STEPS = {"repeats": 10, "k": 4, "iterations": 500, "size": 1000}
 _SHORT = {"repeats": 1, "iterations": 60, "size": 500}
 _METHODS = {"methods": METHODS, "t": comparison.DIALS, "solver": "newton", "repeats": 10, "size": 1000}
 _FEW = {"repeats": 2, "size": 150}
@@ -85,7 +86,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             paper_figure="Effect of t on the convergence of TKM",
             run=convergence.by_t,
             data=cities_and_blobs,
-            settings={"repeats": 10, "k": 4, "iterations": 500, "t": convergence.DIALS, "size": 1000},
+            settings={**_STEPS, "t": convergence.DIALS},
             quick=_SHORT,
         ),
         Experiment(
@@ -96,7 +97,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             paper_figure="Effect of the epoch on the convergence of TKM",
             run=convergence.by_epochs,
             data=cities_and_blobs,
-            settings={"repeats": 10, "k": 4, "iterations": 500, "n_epochs": convergence.EPOCHS, "size": 1000},
+            settings={**_STEPS, "n_epochs": convergence.EPOCHS},
             quick=_SHORT,
         ),
         Experiment(
@@ -107,13 +108,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             paper_figure="Effect of the learning rate on the convergence of TKM",
             run=convergence.by_rate,
             data=cities_and_blobs,
-            settings={
-                "repeats": 10,
-                "k": 4,
-                "iterations": 500,
-                "learning_rate": convergence.RATES,
-                "size": 1000,
-            },
+            settings={**_STEPS, "learning_rate": convergence.RATES},
             quick=_SHORT,
         ),
         Experiment(

@@ -16,6 +16,15 @@ from tkm_core.plan import Plan
 from tkm_core.story import singular
 
 FONT = "'Public Sans, system-ui, sans-serif'"
+NUMBER = {
+    "get_position": "p",
+    "get_text": "s",
+    "get_size": 11.5,
+    "get_color": "f",
+    "font_family": FONT,
+    "font_weight": 700,
+    "get_alignment_baseline": "'center'",
+}
 GLIDE = 350  # milliseconds in which facilities move to their new place
 
 
@@ -128,19 +137,7 @@ def site_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[
         pdk.Layer(
             "ScatterplotLayer", new, id="sites", get_radius=8.8, get_fill_color="c", pickable=True, **style
         ),
-        pdk.Layer(
-            "TextLayer",
-            new,
-            id="sites-number",
-            get_position="p",
-            get_text="s",
-            get_size=11.5,
-            get_color="f",
-            font_family=FONT,
-            font_weight=700,
-            get_alignment_baseline="'center'",
-            transitions=glide,
-        ),
+        pdk.Layer("TextLayer", new, id="sites-number", transitions=glide, **NUMBER),
     ]
 
 
@@ -169,17 +166,11 @@ def _squares(rows: Sequence[dict[str, Any]], colors: Palette) -> pdk.Layer:
         "TextLayer",
         list(rows),
         id="existing",
-        get_position="p",
-        get_text="s",
-        get_size=11.5,
-        get_color="f",
-        font_family=FONT,
-        font_weight=700,
-        get_alignment_baseline="'center'",
         background=True,
         get_background_color="c",
         get_border_color=[*rgb(colors.ink), 255],
         get_border_width=2,
         background_padding=[5, 3],
         pickable=True,
+        **NUMBER,
     )

@@ -157,6 +157,23 @@ def find_sample(key: str) -> Sample | None:
     return _generated(size) if size <= LARGEST else None
 
 
+def sample_meant(name: str) -> Sample | None:
+    """The sample meant by the name of a file that does not exist; None where the file does.
+
+    Raises
+    ------
+    ResidentsError
+        If there is neither.
+    """
+    if Path(name).exists():
+        return None
+    found = find_sample(name)
+    if found is None:
+        msg = f"There is no file {name!r}, and no sample of that name ({', '.join(SAMPLES)})."
+        raise ResidentsError(msg)
+    return found
+
+
 def load_sample(key: str, *, n: int | None = None, seed: int = 0) -> Residents:
     """Load a sample city.
 
