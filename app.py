@@ -33,7 +33,7 @@ def main() -> None:
         layout="wide",
         initial_sidebar_state=272,
     )
-    st.html(style.CSS)
+    st.html(style.css(session.theme()))
     login.gate()
     st.logo(ASSETS / f"logo-{session.theme()}.svg", size="large")
     pages = {

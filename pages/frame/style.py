@@ -1,4 +1,4 @@
-"""What the theme cannot say: a few lines of style, all about room and lines."""
+"""What the theme cannot say: a few lines of style, all about room and lines, and one about reading in the dark."""
 
 CSS = """<style>
 @media (min-width: 768px) {
@@ -21,3 +21,14 @@ CSS = """<style>
 .er-only { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 [data-testid="stTable"] td, [data-testid="stTable"] th { padding-block: 0.22rem; }
 </style>"""
+# Streamlit writes white on the primary colour, which is light in the dark theme.
+DARK = """<style>
+[data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primary"]:is(:hover, :focus, :active) {
+  color: #11191D;
+}
+</style>"""
+
+
+def css(theme: str) -> str:
+    """The style for a theme, "light" or "dark"."""
+    return CSS + DARK if theme == "dark" else CSS
