@@ -10,6 +10,7 @@ from pages.frame import address, controls, knobs, session, words
 from tkm_core import figures
 from tkm_core.experiments import EXPERIMENTS, Dataset, Experiment, Result, Stopped
 from tkm_core.experiments.data import blobs
+from tkm_core.experiments.drawing import one_below_another
 from tkm_core.figures.convergence import ACROSS, COST_WORDS, convergence, convergence_words
 from tkm_core.race import Race, race
 
@@ -266,7 +267,7 @@ def _show(experiment: Experiment, result: Result, asked: dict[str, Any]) -> None
     """The figure in the paper's form, what the numbers say, and the numbers."""
     said = " ".join(result.notes)
     st.plotly_chart(
-        result.figure,
+        one_below_another(result.figure) if session.on_phone() else result.figure,
         theme=None,
         config=figures.CONFIG,
         key=f"figure_{experiment.name}",

@@ -14,6 +14,12 @@ from tkm_core.figures.look import Look
 from tkm_core.figures.palette import palette, to_hex
 
 ROW_HEIGHT = 300
+EDGES, BETWEEN, ABOVE_TITLES = 112, 74, 30  # pixels around and between panels, and from them to the legend
+BUTTON, BUTTON_RIM, BUTTON_INK = (
+    "#D3DCDA",
+    "#8A9A9F",
+    "#16242A",
+)  # Plotly's active button is white in every theme
 DASHES = ("dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
 SYMBOLS = ("circle-open", "square-open", "diamond-open", "triangle-up-open", "x-thin-open", "cross-thin-open")
 
@@ -24,29 +30,22 @@ def panels(
     """An empty figure with one panel a title; ``place(i, columns)`` tells where panel i is."""
     columns = min(columns, len(titles))
     rows = math.ceil(len(titles) / columns)
-    full = 112 + rows * height
+    full = EDGES + rows * height
     figure = make_subplots(
         rows,
         columns,
         subplot_titles=list(titles),
-        vertical_spacing=min(0.5, 74 / (full - 112)),
+        vertical_spacing=min(0.5, BETWEEN / (full - EDGES)),
         horizontal_spacing=0.09 if columns > 1 else 0,
     )
     frame = layout(Look(theme=theme), height=full, x=x, y=y)
     across, up = frame.pop("xaxis"), frame.pop("yaxis")
     colors = palette(theme)
     frame |= {
-        "margin": {"l": 64, "r": 16, "t": 64, "b": 48},
+        "margin": {"l": 64, "r": 16, "t": 32, "b": 48},
         "showlegend": True,
         "dragmode": "zoom",
-        "legend": {
-            "orientation": "h",
-            "x": 0,
-            "y": 0.995,
-            "yref": "container",
-            "yanchor": "top",
-            "font": {"size": 13},
-        },
+        "legend": legend_above(full - EDGES),
     }
     figure.update_layout(frame)
     figure.update_xaxes({**across, "fixedrange": False})
@@ -55,6 +54,12 @@ def panels(
         figure.update_yaxes(title=up["title"], row=row, col=1)
     figure.update_annotations(font={"size": 14, "color": colors.ink})
     return figure
+
+
+def legend_above(tall: float) -> dict[str, Any]:
+    """A legend above the panels' titles; however often it wraps on a narrow screen, the margin grows with it."""
+    place = {"x": 0, "y": 1 + ABOVE_TITLES / tall, "yanchor": "bottom"}
+    return {"orientation": "h", "font": {"size": 13}, **place}
 
 
 def linear_or_log(figure: go.Figure) -> None:
@@ -76,10 +81,51 @@ def linear_or_log(figure: go.Figure) -> None:
                 "yanchor": "top",
                 "pad": {"t": 26, "r": 0},
                 "showactive": True,
-                "font": {"size": 12},
+                "bgcolor": BUTTON,
+                "bordercolor": BUTTON_RIM,
+                "font": {"size": 12, "color": BUTTON_INK},
             }
         ]
     )
+
+
+def one_below_another(figure: go.Figure) -> go.Figure:
+    """The same figure for a narrow screen: all panels in one column, each under its title.
+
+    >>> wide = panels(["a", "b"], x="", y="", theme="light")
+    >>> [one_below_another(wide).layout[axis].domain for axis in ("xaxis", "xaxis2")]
+    [(0, 1), (0, 1)]
+    """
+    narrow = go.Figure(figure)
+    grid = [
+        (narrow.layout[up.anchor.replace("x", "xaxis")], up)
+        for up in narrow.select_yaxes()
+        if up.domain is not None and up.overlaying is None
+    ]
+    if all(across.domain[1] - across.domain[0] > 0.9 for across, _ in grid):
+        return narrow
+    grid.sort(key=lambda pair: (-pair[1].domain[0], pair[0].domain[0]))
+    inner = figure.layout.height - EDGES
+    tall = [(up.domain[1] - up.domain[0]) * inner for _, up in grid]
+    full = sum(tall) + BETWEEN * (len(grid) - 1)
+    tops = {(sum(across.domain) / 2, up.domain[1]): n for n, (across, up) in enumerate(grid)}
+    titles = {n: note for note in narrow.layout.annotations if (n := _nearest(tops, note)) is not None}
+    top = full
+    for n, (across, up) in enumerate(grid):
+        across.domain, up.domain = (0, 1), (max(0.0, (top - tall[n]) / full), top / full)
+        up.title = grid[0][1].title
+        if n in titles:
+            titles[n].update(x=0.5, y=top / full)
+        top -= tall[n] + BETWEEN
+    narrow.update_layout(height=full + EDGES, legend=legend_above(full))
+    return narrow
+
+
+def _nearest(tops: dict[tuple[float, float], int], note: Any) -> int | None:
+    """The panel whose title a note is: it stands on the middle of the panel's upper edge."""
+    if note.xref != "paper" or note.yref != "paper":
+        return None
+    return next((n for (x, y), n in tops.items() if abs(x - note.x) < 1e-6 and abs(y - note.y) < 1e-6), None)
 
 
 def place(number: int, total: int, columns: int = 2) -> dict[str, int]:

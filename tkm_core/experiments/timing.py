@@ -12,6 +12,7 @@ from plotly.subplots import make_subplots
 
 from tkm_core.descent import CHUNK
 from tkm_core.experiments.comparison import SGD, Contender, colours
+from tkm_core.experiments.drawing import legend_above
 from tkm_core.experiments.model import Dataset, Job, Result, gather, seed_of
 from tkm_core.figures.charts import layout
 from tkm_core.figures.look import Look
@@ -200,10 +201,7 @@ def _draw(table: pd.DataFrame, labels: Sequence[str], theme: str) -> go.Figure:
     )
     across, up = frame.pop("xaxis"), frame.pop("yaxis")
     figure.update_layout({**frame, "margin": {"l": 64, "r": 16, "t": 64, "b": 8}, "showlegend": True})
-    figure.update_layout(
-        legend={"orientation": "h", "x": 0, "y": 0.995, "yref": "container", "yanchor": "top"},
-        dragmode="zoom",
-    )
+    figure.update_layout(legend=legend_above((plot + listing) * len(names)), dragmode="zoom")
     figure.update_xaxes({**across, "type": "log", "dtick": 1, "fixedrange": False})
     figure.update_yaxes({**up, "type": "log", "dtick": 1, "fixedrange": False})
     tints = colours(labels, theme)
