@@ -1,21 +1,13 @@
 """How quickly the app answers, in a real browser: key press to new figures and to the new map, page to first map."""
 
-import os
-import socket
 import statistics
-import subprocess
-import sys
 import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).parents[1]
-ARGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+from benchmarks.serving import Server
+
 CASES = (("sacramento", 20), ("generated", 20), ("generated-1m", 8))
 TARGETS: dict[str, dict[str, float]] = {
     "sacramento": {"again": 6.0},
@@ -35,37 +27,6 @@ WATCH = """() => {
     draw[name] = function (...given) { window.mapAt = performance.now(); return plain.apply(this, given); };
   }
 }"""
-
-
-@contextmanager
-def served() -> Iterator[str]:
-    """A server of its own on a free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
-    command += [
-        "--server.port",
-        str(port),
-        "--server.address",
-        "127.0.0.1",
-        "--server.fileWatcherType",
-        "none",
-    ]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=os.environ.copy(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        for _ in range(300):
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1)
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 def _first_map(page: Any, address: str) -> float:
@@ -133,10 +94,10 @@ def run() -> list[dict[str, Any]]:
     from tests.browser import chromium
 
     rows: list[dict[str, Any]] = []
-    with served() as home, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium.find(), args=ARGS)
+    with Server(plain=True) as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium.find(), args=chromium.ARGS)
         for dataset, presses in CASES:
-            address = f"{home}/?dataset={dataset}&t=0.2"
+            address = f"{server.url}/?dataset={dataset}&t=0.2"
             pages = [browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(2)]
             first, again = (_first_map(page, address) for page in pages)
             pages[0].close()
@@ -149,9 +110,3 @@ def run() -> list[dict[str, Any]]:
             page.close()
         browser.close()
     return rows
-
-
-if __name__ == "__main__":
-    for row in run():
-        goal = "" if row["target"] is None else f"  (target {row['target']:g} s)"
-        print(f"{row['measured']:8.2f} s  {row['case']}{goal}")

@@ -10,12 +10,9 @@ import contextlib
 import json
 import os
 import random
-import socket
-import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,7 +22,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.serving import Server
+
 PEOPLE = 50
 EVERY = 4.0  # seconds between two turns of the dial by one person
 CITY = "dataset=generated&k=6"
@@ -34,33 +32,6 @@ MEDIAN_MS, P95_MS = 50.0, 300.0
 LARGE = 100_000  # bytes; a message this large is a map and never the end of a run
 
 Row = dict[str, str | float | None]
-
-
-@contextlib.contextmanager
-def server() -> Iterator[tuple[int, int]]:
-    """A server of its own on a free port of loopback; yields the port and the process id."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pages.frame.server"],
-        cwd=ROOT,
-        env=os.environ | {"EVENREACH_PORT": str(port), "EVENREACH_ADDRESS": "127.0.0.1"},
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        end = time.monotonic() + 60
-        while process.poll() is None:
-            with contextlib.suppress(OSError):
-                asked(port)
-                break
-            if time.monotonic() > end:
-                break
-            time.sleep(0.2)
-        yield port, process.pid
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 def asked(port: int) -> dict[str, int]:
@@ -220,12 +191,12 @@ def run(minutes: float = 0.8) -> list[Row]:
     list of dict
         ``case``; ``measured``, in ``unit``; ``ratio``, to one person alone in the same run; ``target``, if any.
     """
-    with server() as (port, pid):
-        rows = asyncio.run(measure(port, pid, minutes))
+    with Server() as server:
+        rows = asyncio.run(measure(server.port, server.process.pid, minutes))
         end = time.monotonic() + 20
-        while asked(port)["running"] and time.monotonic() < end:
+        while asked(server.port)["running"] and time.monotonic() < end:
             time.sleep(0.2)
-        left = asked(port)["running"]
+        left = asked(server.port)["running"]
         rows.append(_row("jobs running after all left", left, "", 0.0))
     return rows
 

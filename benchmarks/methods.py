@@ -100,12 +100,3 @@ def run() -> list[Row]:
             case = f"{name}, n = {n:,}, k = {K}"
             rows.append({"case": case, "measured": seconds, "ratio": seconds / baseline, "target": target})
     return rows
-
-
-if __name__ == "__main__":
-    for row in run():
-        if row["measured"] is None:
-            print(f"{'':>9}  {'':>8}  {row['case']}")
-        else:
-            limit = "" if row["target"] is None else f"  (target {row['target']:.2f} s)"
-            print(f"{row['measured']:7.2f} s  {row['ratio']:7.2f}×  {row['case']}{limit}")

@@ -103,8 +103,3 @@ def run() -> list[dict[str, str | float]]:
         case = f"{PARQUET_ROWS:,} rows of Parquet, peak memory against the arrays of the result"
         rows.append({"case": case, "measured": peak / arrays, "target": 3.0})
     return rows
-
-
-if __name__ == "__main__":
-    for row in run():
-        print(f"{row['measured']:6.2f}  (target {row['target']})  {row['case']}")

@@ -1,72 +1,25 @@
 """One server and one browser for all browser tests; helpers that wait for what a person would wait for."""
 
 import io
-import os
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
+from benchmarks.serving import Server
 from tests.browser import chromium
 
-ROOT = Path(__file__).parents[2]
-ARGS = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 expect.set_options(timeout=60_000)  # a busy machine is not a broken page
 PHONE = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36"
 
 
-class Server:
-    """A Streamlit server of its own."""
-
-    def __init__(self) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
-        command += ["--server.port", str(self.port), "--server.address", "127.0.0.1"]
-        self.process = subprocess.Popen(
-            [*command, "--server.fileWatcherType", "none"],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONUNBUFFERED": "1"},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1)
-                return
-            except OSError:
-                time.sleep(0.1)
-        self.stop()
-        msg = "the server did not start"
-        raise RuntimeError(msg)
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(20)
-
-
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    running = Server()
-    yield running
-    running.stop()
+    with Server(plain=True) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
@@ -74,7 +27,7 @@ def browser() -> Iterator[Browser]:
     path = chromium.find()
     assert path, "no Chromium: run python -m tests.browser.chromium"
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=ARGS)
+        opened = playwright.chromium.launch(executable_path=path, args=chromium.ARGS)
         yield opened
         opened.close()
 

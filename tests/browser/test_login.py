@@ -1,21 +1,13 @@
 """Signing in: the door stands before every page, on a cold server too, and the link survives it."""
 
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from benchmarks.serving import Server, free_port
 from tests.browser.conftest import drawn
 from tests.browser.provider import CLIENT, Provider
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +20,7 @@ def provider() -> Iterator[Provider]:
 @pytest.fixture(scope="module")
 def guarded(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A fresh server that wants people to sign in; no page of it has been visited yet."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     home = tmp_path_factory.mktemp("home")
     (home / ".streamlit").mkdir()
@@ -39,24 +29,8 @@ def guarded(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Ite
         f'client_id = "{CLIENT}"\nclient_secret = "s"\n'
         f'server_metadata_url = "{provider.url}/.well-known/openid-configuration"\n'
     )
-    settings = {"EVENREACH_LOGIN": "yes", "EVENREACH_PORT": str(port), "EVENREACH_ADDRESS": "127.0.0.1"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pages.frame.server"],
-        cwd=ROOT,
-        env=os.environ | settings | {"HOME": str(home)},
-    )
-    end = time.monotonic() + 90
-    while True:
-        try:
-            urllib.request.urlopen(f"{url}/healthz", timeout=1)
-            break
-        except OSError:
-            assert process.poll() is None, "the server ended"
-            assert time.monotonic() < end, "the server did not start"
-            time.sleep(0.2)
-    yield url
-    process.terminate()
-    process.wait(20)
+    with Server(port=port, log=None, EVENREACH_LOGIN="yes", HOME=str(home)):
+        yield url
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Server, Visit, headline, ready, settled
+from benchmarks.serving import Server
+from tests.browser.conftest import Visit, headline, ready, settled
 
 pytestmark = pytest.mark.xdist_group("browser")
 MESSY = (
@@ -17,15 +18,12 @@ MESSY = (
 
 
 def test_cold_deep_link_goes_through_the_frame(visit: Visit) -> None:
-    fresh = Server()
-    try:
+    with Server(plain=True) as fresh:
         page = visit("/guide?k=4", base=fresh.url)
         expect(page.get_by_role("link", name="Plan")).to_be_visible()
         expect(page.get_by_role("tab", name="Glossary")).to_be_visible()
         page.get_by_role("link", name="Plan").click()
         expect(page.locator(".st-key-hero")).to_contain_text("4 facilities for")
-    finally:
-        fresh.stop()
 
 
 def test_link_shows_the_same_plan_in_a_second_browser(visit: Visit) -> None:

@@ -20,8 +20,7 @@ from typing import Any
 import pytest
 
 from benchmarks import load
-
-ROOT = Path(__file__).parents[2]
+from benchmarks.serving import ROOT, Server
 
 
 def finish(work: Coroutine[Any, Any, Any]) -> Any:
@@ -30,23 +29,13 @@ def finish(work: Coroutine[Any, Any, Any]) -> Any:
         return thread.submit(asyncio.run, work).result()
 
 
-class Running:
-    """A server of its own on loopback."""
+class Running(Server):
+    """A server as a team runs it, with its log at hand."""
 
     def __init__(self, folder: Path, **settings: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
         self.log = folder / "log"
-        fixed = {"EVENREACH_PORT": str(self.port), "EVENREACH_ADDRESS": "127.0.0.1", "EVENREACH_WORKERS": "1"}
         with self.log.open("w") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "pages.frame.server"],
-                cwd=ROOT,
-                env=os.environ | fixed | settings,
-                stderr=log,
-            )
-        until(self.answers, 90)
+            super().__init__(log=log, **{"EVENREACH_WORKERS": "1"} | settings)
 
     def answers(self) -> bool:
         assert self.process.poll() is None, self.log.read_text()
@@ -83,10 +72,8 @@ def until(condition: Callable[[], bool], seconds: float = 30) -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    running = Running(tmp_path_factory.mktemp("server"))
-    yield running
-    running.process.terminate()
-    running.process.wait(20)
+    with Running(tmp_path_factory.mktemp("server")) as running:
+        yield running
 
 
 def test_every_answer_carries_the_security_headers(server: Running) -> None:
