@@ -8,7 +8,7 @@ from tkm_core.figures.drawn import DrawnDeck, DrawnFigure
 from tkm_core.plan import Plan
 
 MAP_HEIGHT, PHONE_HEIGHT = 588, 400
-TICK = 0.65  # seconds between two steps of the dial while it plays
+TICK, SLOWEST = 0.65, 5.2  # seconds between two steps of the dial while it plays
 STRIDE = 2  # settings of the dial that one step takes
 
 
@@ -18,8 +18,8 @@ def render() -> None:
     session.show_notices()
     plan = session.plan_of(place, address.get("k"))
     controls.wishes(plan)
-    playing = st.session_state.get("playing", False)
-    st.fragment(sentences.told(_consequences), run_every=TICK if playing else None)(place, plan)
+    beat = st.session_state["beat"] if st.session_state.get("playing") else None
+    st.fragment(sentences.told(_consequences), run_every=beat)(place, plan)
 
 
 def _consequences(place: session.City, plan: Plan) -> None:
@@ -82,15 +82,14 @@ def _dial() -> None:
     """The dial with its two ends in plain words, and the button that plays it."""
     with st.container(key="dial_row", horizontal=True, vertical_alignment="bottom", gap="small"):
         playing = st.session_state.get("playing", False)
-        if st.button(
+        st.button(
             "Pause" if playing else "Play",
             icon=":material/pause:" if playing else ":material/play_arrow:",
             key="play",
             help="Turn the dial slowly from one end to the other.",
             on_click=_play,
             args=(not playing,),
-        ):
-            st.rerun()  # the whole page: only there the beat of the part that redraws can change
+        )
         st.select_slider(
             "Fairness dial",
             options=address.DIAL,
@@ -107,8 +106,12 @@ def _dial() -> None:
 
 def _take_over() -> None:
     """Stop playing when the planner turns the dial: a browser that lags behind only repeats a step already played."""
-    if address.get("t") not in st.session_state.get("played", ()):
+    t, played = address.get("t"), st.session_state.get("played", [])
+    if t not in played:
         st.session_state["playing"] = False
+    elif not st.session_state.get("playing"):  # a beat from before the pause: the browser's dial has to agree
+        address.put("t", t)
+        played.clear()
 
 
 def _play(playing: bool) -> None:  # noqa: FBT001  a callback's only argument
@@ -117,19 +120,38 @@ def _play(playing: bool) -> None:  # noqa: FBT001  a callback's only argument
     if playing:
         t = address.get("t")
         st.session_state["played"] = [address.DIAL[0] if t == address.DIAL[-1] else t]
-    elif st.session_state.get("played"):
+        st.session_state["beat"], st.session_state["lags"] = TICK, False
+    if st.session_state.get("played"):
         address.put("t", st.session_state["played"][-1])
+    _draw_all()
+
+
+def _draw_all() -> None:
+    """Begin again with the whole page: only there the beat of the part that redraws can change."""
+    st.session_state["between"] = True
+    st.rerun()
 
 
 def _step() -> None:
-    """Turn the dial one step; at its end, stop."""
+    """Turn the dial one step at a beat from the browser, once it shows the last one; at its end, stop."""
+    if st.session_state.pop("between", False):
+        return
     played = st.session_state["played"]
     at = address.DIAL.index(played[-1])
-    if at >= len(address.DIAL) - 1:
-        st.session_state["playing"] = False
-        st.rerun()
-    played.append(address.DIAL[min(at + STRIDE, len(address.DIAL) - 1)])
+    lagged, lags = st.session_state["lags"], address.get("t") != played[-1]
     address.put("t", played[-1])
+    st.session_state["lags"] = lags
+    if lags and not lagged and st.session_state["beat"] < SLOWEST:
+        st.session_state["beat"] *= (
+            2  # or beats would pile up in the browser, and a click on Pause behind them
+        )
+        _draw_all()
+    elif not lags and at >= len(address.DIAL) - 1:
+        st.session_state["playing"] = False
+        _draw_all()
+    elif not lags:
+        played.append(address.DIAL[min(at + STRIDE, len(address.DIAL) - 1)])
+        address.put("t", played[-1])
 
 
 def _tradeoff(place: session.City, plan: Plan, i: int, look: figures.Look) -> None:

@@ -18,6 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from benchmarks import load
 from benchmarks.serving import ROOT, Server
@@ -114,6 +117,24 @@ async def _page(port: int, query: str) -> int:
     async with load.visits(port, 1, query) as (one,):
         await asyncio.wait_for(one.run(), 60)
         return one.errors
+
+
+def test_no_message_relies_on_what_the_browser_should_have_kept(server: Running) -> None:
+    """A browser that lags behind has dropped it by then, and would lose the page for good."""
+
+    async def sent() -> list[ForwardMsg]:
+        async with load.visits(server.port, 1) as (one,):
+            await one.socket.send(
+                BackMsg(rerun_script=ClientState(query_string=load.CITY)).SerializeToString()
+            )
+            found = [ForwardMsg.FromString(await one.socket.recv())]
+            while found[-1].WhichOneof("type") != "script_finished":
+                found.append(ForwardMsg.FromString(await one.socket.recv()))
+            return found
+
+    messages = finish(sent())
+    assert max(message.ByteSize() for message in messages) > 100_000
+    assert not any(message.metadata.cacheable for message in messages)
 
 
 def test_a_browser_that_goes_away_takes_its_work_with_it(server: Running) -> None:

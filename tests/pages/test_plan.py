@@ -5,6 +5,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.frame.address import DIAL
 from tests.pages.conftest import Opened
 
 
@@ -144,17 +145,56 @@ def test_many_residents_become_cells(opened: Opened) -> None:
     assert any("too many residents for single points" in block.proto.body for block in app.get("html"))
 
 
+def dial(app: AppTest) -> float:
+    return float(app.select_slider(key="t").value)
+
+
 def test_play_turns_the_dial_and_pauses(opened: Opened) -> None:
     app = opened(t="0")
     app.button(key="play").click().run()
-    playing = app.select_slider(key="t").value
-    assert playing > 0
-    app.run()
-    assert app.select_slider(key="t").value > playing
+    assert app.button(key="play").label == "Pause"
+    steps = [dial(app.run()) for _ in range(3)]
+    assert 0 < steps[0] < steps[1] < steps[2]
     app.button(key="play").click().run()
-    rest = app.select_slider(key="t").value
+    assert dial(app) == steps[2]
+    assert dial(app.run()) == steps[2]
+
+
+def test_play_begins_again_at_the_end_and_stops_there(opened: Opened) -> None:
+    app = opened(t="100")
+    app.button(key="play").click().run()
+    assert dial(app) == 0
+    for _ in range(len(DIAL)):
+        app.run()
+        if app.button(key="play").label == "Play":
+            break
+    assert dial(app) == 100
+    assert app.button(key="play").label == "Play"
+
+
+def test_play_waits_for_a_browser_that_lags_and_slows_down_once(opened: Opened) -> None:
+    app = opened(t="0")
+    app.button(key="play").click().run()
+    usual = app.session_state["beat"]
+    shown, sent = dial(app.run()), dial(app.run())
+    for _ in range(3):  # beats that come before the browser has drawn what was sent
+        app.select_slider(key="t").set_value(shown).run()
+        assert dial(app) == sent
+        assert app.button(key="play").label == "Pause"
+    assert app.session_state["beat"] == 2 * usual
+    assert dial(app.run()) > sent
+
+
+def test_a_beat_from_before_the_pause_leaves_dial_and_page_agreed(opened: Opened) -> None:
+    app = opened(t="0")
+    app.button(key="play").click().run()
+    shown = dial(app.run())
     app.run()
-    assert app.select_slider(key="t").value == rest
+    app.button(key="play").click().run()
+    app.select_slider(key="t").set_value(shown).run()
+    assert app.select_slider(key="t").proto.set_value, "the browser has moved on: it has to be told"
+    assert any(f"t = {shown:g} against" in block.value for block in app.markdown)
+    assert app.button(key="play").label == "Play"
 
 
 def test_k_beyond_the_places_is_lowered_with_a_notice(opened: Opened) -> None:
