@@ -17,7 +17,7 @@ from tests.methods.truth import (
 )
 from tkm_core.methods import run_method, service_lp
 from tkm_core.methods.cover import ball_filter
-from tkm_core.methods.fr import _open, round_service
+from tkm_core.methods.fr import _open, representatives, round_service
 from tkm_core.methods.service_lp import FairService, fair_service
 
 
@@ -119,6 +119,30 @@ def test_rounding_of_openings_that_no_single_facility_can_follow(seed):
     assert len(set(chosen.tolist())) == k
     assert len({int(home[row]) for row in chosen}) == k
     assert cost(points, weights, points[chosen]) <= 16 * service.value
+
+
+@pytest.mark.parametrize(("opened", "count"), [(0.874, 1), (0.876, 2)])
+def test_a_town_is_merged_up_to_twice_the_root_of_twice_its_share(opened, count):
+    """Town 1 is served 1 away but for `opened`: its share is 1 - opened, and 1 is 2·sqrt(2·share) at 7/8."""
+    points = np.array([[0.0], [1.0], [1000.0]])
+    openings = np.array([1.0, opened, 1 - opened])
+    found = representatives(points, np.full(3, 1000.0), serve(points, openings))
+    assert len(found.chosen) == count
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_representatives_have_half_an_opening_each_and_are_near_everyone(seed):
+    points, weights = residents(seed, n=60, d=1 + seed % 3, lattice=seed % 2 == 1)
+    k = 2 + seed % 5
+    radius = radii(points, weights, k)
+    service = fair_service(points, weights, k, radius, quiet)
+    ball = np.minimum(radius, np.sqrt(2 * service.shares)) * (1 + 1e-6)
+    chosen = representatives(points, radius, service.shares).chosen
+    away = distances(points, points)
+    inside = away[chosen] <= ball[chosen, None]
+    assert (inside.sum(axis=0) <= 1).all(), "the balls do not meet"
+    assert (inside @ service.openings >= 0.5 - 1e-6).all()
+    assert (away[:, chosen] <= 2 * ball[:, None]).any(axis=1).all()
 
 
 @given(st.integers(2, 14), st.integers(0, 10_000), st.booleans())

@@ -1,6 +1,7 @@
 """FR: solve fair service as a linear program, then round the fractional facilities to whole ones."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from tkm_core.progress import Progress, part
 Mask = NDArray[np.bool_]
 
 DILATION = 2.0
-SHARE = 2.0  # a resident may be moved as far as twice their share of the cost allows
+SHARE = 2.0  # half of what serves a resident is nearer than the root of twice their share (Markov)
 SHARE_TOLERANCE = 1e-6
 WHOLE = 1 - 1e-6  # openings from here on count as one facility
 
@@ -61,15 +62,11 @@ def round_service(points: Array, weights: Array, k: int, radius: Array, service:
     closes. A facility that is still to spare reopens the closed half that most people would miss (the
     published rounding leaves it out; opening more cannot break its bounds).
     """
-
-    def representatives(share: float, at_most: int | None = None) -> Cover:
-        reach = np.minimum(radius, np.sqrt(share * service.shares))
-        return ball_filter(points, reach, DILATION, at_most=at_most)
-
-    cover = representatives(SHARE)
+    candidates = partial(representatives, points, radius, service.shares)
+    cover = candidates()
     chosen = cover.chosen
     if len(chosen) <= k:
-        return _most_representatives(representatives, chosen, k)
+        return _most_representatives(candidates, chosen, k)
     apart = cdist(points[chosen], points[chosen], "sqeuclidean")
     np.fill_diagonal(apart, np.inf)
     # ties go to the lowest index, so that following the nearest other never circles through more than two
@@ -81,12 +78,19 @@ def round_service(points: Array, weights: Array, k: int, radius: Array, service:
     return chosen[_open(held >= WHOLE, other, missed, k)]
 
 
-def _most_representatives(representatives: Callable[..., Cover], enough: Rows, k: int) -> Rows:
+def representatives(
+    points: Array, radius: Array, shares: Array, share: float = SHARE, *, at_most: int | None = None
+) -> Cover:
+    """Residents so far from each other that each has half an opening for themselves, and who stands for whom."""
+    return ball_filter(points, np.minimum(radius, np.sqrt(share * shares)), DILATION, at_most=at_most)
+
+
+def _most_representatives(candidates: Callable[..., Cover], enough: Rows, k: int) -> Rows:
     """The representatives at the smallest share that still needs no more than k of them."""
     low, high = 0.0, SHARE
     while high - low > SHARE_TOLERANCE:
         middle = (low + high) / 2
-        chosen = representatives(middle, k).chosen
+        chosen = candidates(middle, at_most=k).chosen
         if len(chosen) <= k:
             enough, high = chosen, middle
         else:
