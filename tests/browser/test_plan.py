@@ -218,3 +218,26 @@ def test_downloads_open_again(visit: Visit, tmp_path) -> None:
     expect(offline.locator("h1")).to_contain_text("The farthest home")
     expect(offline.locator("svg")).to_have_count(3)
     offline.context.close()
+
+
+def test_long_work_can_be_stopped_and_carried_on(visit: Visit) -> None:
+    page = visit("/?dataset=generated-30k&k=20")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped: Placing 20 facilities for Generated city, 30,000.")).to_be_visible()
+    settled(page)
+    expect(page.get_by_role("progressbar")).to_have_count(0)
+    expect(headline(page)).to_have_count(0)
+    page.get_by_role("button", name="Carry on").click()
+    ready(page)
+    expect(page.locator(".st-key-hero")).to_contain_text("20 facilities for 30,000 residents")
+    expect(page.get_by_text("Stopped:")).to_have_count(0)
+
+
+def test_stopping_leaves_the_way_free_for_another_plan(visit: Visit) -> None:
+    page = visit("/?dataset=generated-30k&k=21")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped:")).to_be_visible()
+    page.locator(".st-key-k input").fill("2")
+    page.locator(".st-key-k input").press("Enter")
+    ready(page)
+    expect(page.locator(".st-key-hero")).to_contain_text("2 facilities for 30,000 residents")
