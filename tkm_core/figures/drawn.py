@@ -1,8 +1,8 @@
 """Figures that are finished: only what is sent is kept, so that many can be shown the same without drawing it again."""
 
-import json
 from typing import Any
 
+import orjson
 import plotly.graph_objects as go
 import plotly.io as pio
 import pydeck as pdk
@@ -42,14 +42,14 @@ class DrawnFigure(go.Figure):
     Examples
     --------
     >>> chart = go.Figure(go.Scatter(x=[1, 2], y=[3, 4]))
-    >>> DrawnFigure(chart).to_dict() == json.loads(pio.to_json(chart))
+    >>> DrawnFigure(chart).to_dict() == orjson.loads(pio.to_json(chart))
     True
     """
 
     def __init__(self, figure: go.Figure) -> None:
         super().__init__()
         text = pio.to_json(figure, validate=False)
-        self._content: dict[str, Any] = json.loads(text)
+        self._content: dict[str, Any] = orjson.loads(text)
         self._size = len(text)
 
     @property

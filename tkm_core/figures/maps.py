@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 import pydeck as pdk
 from pydeck.bindings.json_tools import default_serialize
 
@@ -35,7 +36,7 @@ class CompactDeck(pdk.Deck):
 
     def to_json(self) -> str:
         """The deck as JSON."""
-        return json.dumps(self, default=default_serialize, separators=(",", ":"))
+        return orjson.dumps(self, default=default_serialize, option=orjson.OPT_SERIALIZE_NUMPY).decode()
 
 
 @dataclass(frozen=True)
