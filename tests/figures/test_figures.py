@@ -120,6 +120,7 @@ def test_text_colours_can_be_read(palette: Palette) -> None:
     for j in range(9):
         fill = palette.facility(j)
         assert contrast(rgb(palette.text_on(fill)), fill) >= 4.5
+        assert contrast(fill, rgb(palette.ground)) >= 3
 
 
 def seen_by(color: tuple[int, int, int], kind: str) -> np.ndarray:
