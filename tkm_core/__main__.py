@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tkm_core.plan import Plan
     from tkm_core.residents import Residents
 
+MOST_GROUPS = 20  # are listed
 MEASURES = (
     ("mean_distance", "average", 1),
     ("p95_distance", "95th pct", 1),
@@ -263,7 +264,7 @@ def _say_sites(plan: "Plan", i: int, unit: str) -> None:
     say_table([head, *rows])
 
 
-def _say_groups(plan: "Plan", i: int, unit: str, most: int = 20) -> None:
+def _say_groups(plan: "Plan", i: int, unit: str) -> None:
     """Tell how each group fares, the worst-off first, if the residents have groups."""
     if plan.residents.groups is None:
         return
@@ -291,12 +292,12 @@ def _say_groups(plan: "Plan", i: int, unit: str, most: int = 20) -> None:
             group.farthest.baseline_text,
             f"{group.losers:.0%}",
         )
-        for group in groups[:most]
+        for group in groups[:MOST_GROUPS]
     ]
     say("")
     say_table([head, *rows])
-    if len(groups) > most:
-        say(f"and {len(groups) - most} more groups, whose average trips are shorter.")
+    if len(groups) > MOST_GROUPS:
+        say(f"and {len(groups) - MOST_GROUPS} more groups, whose average trips are shorter.")
 
 
 if __name__ == "__main__":

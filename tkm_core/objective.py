@@ -39,17 +39,6 @@ def log_mean_exp(z: Array, weights: Array, total: float) -> float:
     return top + float(np.log((np.dot(weights, np.exp(z - top)) + others * np.exp(-top)) / total))
 
 
-def tilted_weights(f: Array, weights: Array, t: float) -> Array:
-    """p_i proportional to w_i e^{t f_i}, summing to 1 (the paper's tilted weight, its Definition 1).
-
-    >>> tilted_weights(np.array([0.0, 1e4]), np.ones(2), 1.0)
-    array([0., 1.])
-    """
-    below = f - f[weights > 0].max()
-    p = weights * (below == 0) if np.isinf(t) else weights * np.exp(t * below)
-    return p / p.sum()
-
-
 def city_cost(f: Array, weights: Array, t: float) -> float:
     """City-wide tilted cost Phi = (1/t) log[(1/W) sum_i w_i e^{t f_i}].
 

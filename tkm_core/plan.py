@@ -197,18 +197,13 @@ class Plan:
         allowed = (1 + percent / 100) * self.curve.baseline["mean_distance"]
         return bool(self.curve.mean_distance[i] <= allowed * (1 + 1e-9))
 
-    def knee(self, utility: str = "mean_distance", fairness: str = "largest_distance") -> int:
+    def knee(self) -> int:
         """Index of the knee of the trade-off: beyond it fairness starts to cost more than it brings.
 
-        Both measures are taken from 0 to 1 over the undominated plans; the knee is the plan that lies
+        Average and largest distance are taken from 0 to 1 over the undominated plans; the knee is the plan that lies
         farthest below the straight line between the two ends.
-
-        Parameters
-        ----------
-        utility, fairness : str
-            Names of measures of the curve, of which less is better.
         """
-        cost, harm = (np.asarray(getattr(self.curve, name), dtype=np.float64) for name in (utility, fairness))
+        cost, harm = self.curve.mean_distance, self.curve.largest_distance
         order = np.lexsort((np.arange(len(cost)), harm, cost))
         lowest_before = np.concatenate([[np.inf], np.minimum.accumulate(harm[order])[:-1]])
         front = order[harm[order] < lowest_before]

@@ -61,7 +61,6 @@ class Race:
         Newton once more, from where SGD ended.
     search : dict of str to float
         The costs of the whole search of ``TiltedKMeans``: starts of many kinds, and moves.
-    search_seconds : float
     """
 
     t: float
@@ -70,7 +69,6 @@ class Race:
     sgd: tuple[Leg, ...]
     polished: tuple[Leg, ...]
     search: dict[str, float]
-    search_seconds: float
 
     def table(self) -> pd.DataFrame:
         """One row a start: tilted SSE at the start and at each end, steps and seconds."""
@@ -193,16 +191,14 @@ def race(
         legs["sgd"].append(slow)
         legs["polished"].append(_timed(partial(descend, problem, ended.centers, t))[0])
     report(starts / (starts + 1), "the whole search")
-    began = perf_counter()
     model = TiltedKMeans(k, t=t, random_state=random_state).fit(points, sample_weight=weights)
-    seconds = perf_counter() - began
     search = {
         "tilted_sse": model.tilted_sse_,
         "city_cost": model.city_cost_,
         "sse": model.inertia_ / float(weights.sum()),
     }
     report(1.0, "done")
-    return Race(t, k, tuple(legs["newton"]), tuple(legs["sgd"]), tuple(legs["polished"]), search, seconds)
+    return Race(t, k, tuple(legs["newton"]), tuple(legs["sgd"]), tuple(legs["polished"]), search)
 
 
 def _timed(work: Callable[[], Descent]) -> tuple[Leg, Descent]:

@@ -20,8 +20,6 @@ BUTTON, BUTTON_RIM, BUTTON_INK = (
     "#8A9A9F",
     "#16242A",
 )  # Plotly's active button is white in every theme
-DASHES = ("dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
-SYMBOLS = ("circle-open", "square-open", "diamond-open", "triangle-up-open", "x-thin-open", "cross-thin-open")
 
 
 def panels(
@@ -136,15 +134,6 @@ def place(number: int, total: int, columns: int = 2) -> dict[str, int]:
     """
     columns = min(columns, total)
     return {"row": number // columns + 1, "col": number % columns + 1}
-
-
-def tint(t: float, theme: str) -> str:
-    """Blue to red over t, as everywhere.
-
-    >>> tint(0.01, "light"), tint(100, "light")
-    ('#2552C4', '#CE2029')
-    """
-    return to_hex(palette(theme).along_path([t])[0])
 
 
 def ramp(count: int, theme: str) -> list[str]:

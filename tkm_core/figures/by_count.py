@@ -26,7 +26,7 @@ def values(counts: Sequence[Count], side: str, name: str, unit: str) -> Any:
     return found * 100 if name == "share_within" else found / METRES[unit] ** COUNT_AXES[name].power
 
 
-def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int, height: int = 250) -> go.Figure:
+def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int) -> go.Figure:
     """One measure against k: tilted k-means and k-means++, the chosen k marked.
 
     Parameters
@@ -37,8 +37,6 @@ def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int, height: 
     look : Look
     k : int
         The chosen number.
-    height : int
-        In pixels.
 
     Returns
     -------
@@ -46,7 +44,7 @@ def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int, height: 
     """
     colors, axis = look.palette, COUNT_AXES[name]
     label = "share within the standard, %" if name == "share_within" else axis.label(look.unit)
-    frame = layout(look, height=height, x="facilities", y="")
+    frame = layout(look, height=250, x="facilities", y="")
     numbers = [count.k for count in counts]
     frame["xaxis"] |= {"tickvals": numbers, "range": [min(numbers) - 0.4, max(numbers) + 0.4]}
     frame["yaxis"]["rangemode"] = "tozero"

@@ -36,7 +36,7 @@ def cluster_label(measure: str, unit: str) -> str:
     return f"{words}, {unit}{POWERS[power]}"
 
 
-def by_cluster(compared: Sequence[Compared], measure: str, look: Look, *, height: int = 256) -> go.Figure:
+def by_cluster(compared: Sequence[Compared], measure: str, look: Look) -> go.Figure:
     """Every method's clusters as bars in descending order; a line at the tallest bar of TKM.
 
     Parameters
@@ -45,14 +45,12 @@ def by_cluster(compared: Sequence[Compared], measure: str, look: Look, *, height
     measure : str
         Key of `PER_CLUSTER`.
     look : Look
-    height : int
-        In pixels.
 
     Returns
     -------
     plotly.graph_objects.Figure
     """
-    frame = layout(look, height=height, x="", y="")
+    frame = layout(look, height=256, x="", y="")
     most = max(len(one.evaluation.max_distance) for one in compared)
     step = most + 1.2
     traces = []
@@ -84,7 +82,6 @@ def per_method(
     look: Look,
     *,
     log: bool = False,
-    height: int = 216,
 ) -> go.Figure:
     """One bar a method with its number on top.
 
@@ -96,14 +93,12 @@ def per_method(
     look : Look
     log : bool
         A logarithmic axis, for times.
-    height : int
-        In pixels.
 
     Returns
     -------
     plotly.graph_objects.Figure
     """
-    frame = layout(look, height=height, x="", y="")
+    frame = layout(look, height=216, x="", y="")
     texts = [_short(value, 2 if log else 3) for value in values]
     traces = [
         {

@@ -18,9 +18,7 @@ ACROSS = {"steps": "steps", "seconds": "seconds"}
 POINTS = 160  # points of a line: more cannot be told apart
 
 
-def convergence(
-    race: Race, look: Look, *, cost: str = "tilted_sse", across: str = "steps", height: int = 400
-) -> go.Figure:
+def convergence(race: Race, look: Look, *, cost: str = "tilted_sse", across: str = "steps") -> go.Figure:
     """A cost against steps or seconds: Newton solid, SGD dotted, the whole search as a level.
 
     Parameters
@@ -31,15 +29,13 @@ def convergence(
         Key of `COST_WORDS`.
     across : {"steps", "seconds"}
         Seconds are those of the whole descent, spread evenly over its steps.
-    height : int
-        In pixels.
 
     Returns
     -------
     plotly.graph_objects.Figure
     """
     colors = look.palette
-    frame = layout(look, height=height, x=f"{ACROSS[across]} (logarithmic)", y=COST_WORDS[cost])
+    frame = layout(look, height=400, x=f"{ACROSS[across]} (logarithmic)", y=COST_WORDS[cost])
     traces: list[dict[str, Any]] = []
     for words, legs, color, dash in (
         ("SGD", race.sgd, colors.muted, "dot"),

@@ -14,6 +14,7 @@ Floats = npt.NDArray[np.float64]
 METRES_PER_DEGREE = 111_320.0
 TILE = 512
 CELLS_ACROSS = 260
+MARGIN = 0.09  # of the extent, on each side
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def from_mercator(xy: npt.ArrayLike) -> Floats:
     return np.stack([points[..., 0] * 360, lat], axis=-1)
 
 
-def fit(lonlat: npt.ArrayLike, *, width: int = 690, height: int = 600, margin: float = 0.09) -> View:
+def fit(lonlat: npt.ArrayLike, *, width: int = 690, height: int = 600) -> View:
     """The view that shows all points in a picture of the given size.
 
     Examples
@@ -59,7 +60,7 @@ def fit(lonlat: npt.ArrayLike, *, width: int = 690, height: int = 600, margin: f
     """
     points = mercator(lonlat)
     low, high = points.min(axis=0), points.max(axis=0)
-    span = np.maximum(high - low, 2e-6) * (1 + 2 * margin)
+    span = np.maximum(high - low, 2e-6) * (1 + 2 * MARGIN)
     zoom = float(min(np.log2(width / TILE / span[0]), np.log2(height / TILE / span[1]), 18.0))
     middle = (low + high) / 2
     half = np.array([width, height]) / TILE / 2**zoom / 2

@@ -14,6 +14,7 @@ from tkm_core.figures.look import Look
 from tkm_core.plan import Plan
 
 Floats = npt.NDArray[np.float64]
+TINTS = 12  # colours of the curve
 
 
 def tradeoff(
@@ -103,11 +104,11 @@ def tradeoff(
     return go.Figure(traces, {**frame, "shapes": shapes, "annotations": notes})
 
 
-def _coloured(x: Floats, y: Floats, plan: Plan, look: Look, groups: int = 12) -> list[dict[str, Any]]:
+def _coloured(x: Floats, y: Floats, plan: Plan, look: Look) -> list[dict[str, Any]]:
     """The curve in a few colours from blue to red, with gaps where the arrangement jumps."""
     tints = look.palette.along_path(plan.t)
     jumps = np.diff(plan.path.arrangement) != 0
-    edges = np.linspace(0, len(x) - 1, groups + 1).astype(int)
+    edges = np.linspace(0, len(x) - 1, TINTS + 1).astype(int)
     traces = []
     for first, last in itertools.pairwise(edges):
         xs: list[float | None] = []

@@ -115,9 +115,9 @@ def resolve(choice: str | int, names: list[str], role: str) -> str:
     raise ResidentsError(msg, needs=role, suggestions=[(name, name) for name in near or names])
 
 
-def _samples(column: pa.ChunkedArray, limit: int = 200) -> list[str]:
+def _samples(column: pa.ChunkedArray) -> list[str]:
     present = pc.drop_null(column.slice(0, 5_000))
-    return [text[:80] for text in as_text(present.slice(0, limit))]
+    return [text[:80] for text in as_text(present.slice(0, 200))]
 
 
 def _find_coordinates(table: Table, roles: Roles, samples: dict[str, list[str]]) -> None:

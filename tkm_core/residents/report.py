@@ -5,8 +5,6 @@ from typing import Any
 
 import pandas as pd
 
-ROLES = ("x", "y", "lonlat", "weight", "group", "id")
-
 
 @dataclass
 class Column:
