@@ -65,7 +65,7 @@ def _preview(found: Residents) -> None:
 def _in_use(place: session.City) -> None:
     """The residents in use on a map, and the facilities that exist for them already."""
     spot = st.container()
-    st.subheader("Facilities that exist already", anchor=False)
+    st.header("Facilities that exist already", anchor=False)
     found = _existing(place)
     with spot:
         _map(place if found is None else replace(place, existing=found), "current_map")

@@ -40,7 +40,7 @@ def render() -> None:
         )
     st.markdown(f":gray[{note} Turn the dial on the Plan page to change t.]")
     _charts(counts, look, k)
-    st.subheader("The same in figures", anchor=False)
+    st.header("The same in figures", anchor=False)
     st.dataframe(_table(counts, look), hide_index=True, width="stretch")
 
 

@@ -21,11 +21,12 @@ CSS = """<style>
 .er-only { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 [data-testid="stTable"] td, [data-testid="stTable"] th { padding-block: 0.22rem; }
 </style>"""
-# Streamlit writes white on the primary colour, which is light in the dark theme.
+# Streamlit writes white on the primary colour, which is light in the dark theme, and darkens it on a button in use.
 DARK = """<style>
 [data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primary"]:is(:hover, :focus, :active) {
   color: #11191D;
 }
+[data-testid="stPopoverButton"]:is(:hover, :focus, :active, [aria-expanded="true"]) { color: #57C4CF; }
 </style>"""
 
 

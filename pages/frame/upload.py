@@ -179,7 +179,7 @@ class Draft:
         self.questions(told.report, needs=told.needs, suggestions=told.suggestions)
         if told.report is not None and len(told.report.preview):
             st.markdown("**The first rows of the file**")
-            st.dataframe(told.report.preview, height=240)
+            st.dataframe(told.report.preview.rename_axis("Row"), height=240)
 
     def understood(self, report: Report) -> None:
         """What was read, kept, left out and guessed, each guess correctable."""
@@ -196,7 +196,7 @@ class Draft:
             st.dataframe(columns_table(report), hide_index=True)
             st.markdown(facts(report))
             st.markdown("**The first rows of the file**")
-            st.dataframe(report.preview, height=200)
+            st.dataframe(report.preview.rename_axis("Row"), height=200)
 
 
 RESIDENTS = Draft("upload", "Your file (all parts of a shapefile together)", ROLES)

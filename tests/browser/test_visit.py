@@ -105,13 +105,49 @@ def violations(page: Page) -> list[str]:
     ]
 
 
+PAGES = {
+    "/": ".st-key-hero h1",
+    "/data": "[data-testid=stDeckGlJsonChart]",
+    "/compare?dataset=san-francisco&k=4": ".er-maps img",
+    "/how_many?dataset=san-francisco&k=3": ".js-plotly-plot",
+    "/lab?dataset=san-francisco&k=3": ".js-plotly-plot",
+    "/guide": "[role=tab]",
+}
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/", "/data", "/guide"])
+@pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_nothing(visit: Visit, path: str, theme: str) -> None:
     page = visit(path, theme=theme)
-    if path == "/":
-        ready(page)
-    else:
-        expect(page.locator("[data-testid=stMain] [data-testid=stMarkdown]").first).to_be_visible()
+    expect(page.locator(PAGES[path]).first).to_be_visible()
+    settled(page)
+    assert violations(page) == []
+    for tab in page.get_by_role("tab").all()[1:]:
+        tab.click()
         settled(page)
+        assert violations(page) == []
+
+
+@pytest.mark.parametrize("button", ["Download", "Share", "Axes"])
+def test_axe_finds_nothing_in_what_opens_in_the_dark(visit: Visit, button: str) -> None:
+    page = visit(theme="dark")
+    ready(page)
+    page.get_by_role("button", name=button).click()
+    expect(page.locator("[data-testid=stPopoverBody]")).to_be_visible()
+    page.wait_for_timeout(500)  # until it has faded in
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_in_what_was_understood(visit: Visit, theme: str) -> None:
+    page = visit("/data", theme=theme)
+    page.locator(".st-key-upload input[type=file]").set_input_files(
+        {"name": "berlin.csv", "mimeType": "text/csv", "buffer": MESSY}
+    )
+    page.get_by_text("Correct what was guessed").click()
+    page.get_by_text("What was understood, and why").click()
+    expect(page.get_by_text("The first rows of the file")).to_be_visible()
+    settled(page)
+    page.mouse.move(5, 5)
+    page.wait_for_timeout(500)
     assert violations(page) == []
