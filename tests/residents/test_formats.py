@@ -127,6 +127,21 @@ def test_parquet_in_many_pieces(tmp_path):
     np.testing.assert_array_equal(residents.lonlat, lonlat)
 
 
+@pytest.mark.parametrize(
+    ("codes", "told"),
+    [
+        ([31.0, 32.0, None], ["31", "32", None]),  # a gap made whole numbers into floats
+        ([31.5, 32.0, None], ["31.5", "32", None]),
+        ([1e300, 32.0, None], ["1e+300", "32", None]),
+        ([None, None, None], [None, None, None]),
+    ],
+)
+def test_codes_are_told_as_they_were_written(tmp_path, codes, told):
+    table = {"lat": [43.60, 43.61, 43.62], "lon": [1.44, 1.45, 1.46], "code": pa.array(codes, pa.float64())}
+    pq.write_table(pa.table(table), tmp_path / "codes.parquet")
+    assert load_residents(tmp_path / "codes.parquet", id="code").ids.tolist() == told
+
+
 def test_excel_with_titles_other_sheets_and_text_numbers():
     rows = [
         ["Population register", None],

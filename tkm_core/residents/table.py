@@ -132,12 +132,8 @@ def plain_text(values: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_floating(values.type):
         whole_numbers = pc.all(pc.equal(pc.round(values), values), skip_nulls=True).as_py()
         finite = pc.all(pc.is_finite(values), skip_nulls=True).as_py()
-        if (
-            whole_numbers
-            and finite
-            and pc.max(pc.abs(values)).as_py() not in (None,)
-            and pc.max(pc.abs(values)).as_py() < 2**53
-        ):
+        largest = pc.max(pc.abs(values)).as_py()
+        if whole_numbers and finite and largest is not None and largest < 2**53:
             values = pc.cast(values, pa.int64())
     try:
         return pc.cast(values, pa.string())
