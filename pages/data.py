@@ -28,6 +28,8 @@ def render() -> None:
     with right:
         if found is not None:
             _preview(found)
+        elif files:
+            _current_map(place)
         else:
             _in_use(place)
 
@@ -45,17 +47,26 @@ def _understand(files: list[upload.NamedBytes]) -> Residents | None:
 
 def _preview(found: Residents) -> None:
     """The residents on a map, and the button that takes them into use."""
-    people = st.text_input(
+    name_spot, people_spot = st.columns([1.6, 1])
+    title = name_spot.text_input(
+        "Name of these data",
+        words.plain(found.name, "Your data"),
+        max_chars=80,
+        key="title",
+        help="As it shall stand on the page, in the report and in the names of downloads.",
+    )
+    people = people_spot.text_input(
         "What each row counts",
         "residents",
         max_chars=30,
         key="people",
         help="Used in sentences: “homes”, “pupils”.",
     )
-    place = session.City("preview", found.name, words.plain(people, "residents"), found)
+    title = words.plain(title, "Your data")
+    place = session.City("preview", title, words.plain(people, "residents"), found)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if st.button("Use these residents", type="primary", icon=":material/check:", key="use_upload"):
-            session.keep_upload(found, place.people)
+            session.keep_upload(found, place.title, place.people)
             upload.RESIDENTS.discard()
             st.switch_page(session.page("plan"))
         st.markdown(f":gray[{place.size}. Nothing is used until you press this.]", width="content")
@@ -68,9 +79,7 @@ def _in_use(place: session.City) -> None:
     st.header("Facilities that exist already", anchor=False)
     found = _existing(place)
     with spot:
-        _map(place if found is None else replace(place, existing=found), "current_map")
-        if place.source:
-            st.markdown(f":small[:gray[Source: {place.source}]]")
+        _current_map(place if found is None else replace(place, existing=found))
         if address.get("dataset") == address.UPLOAD:
             st.button(
                 "Remove this data from the server",
@@ -78,6 +87,12 @@ def _in_use(place: session.City) -> None:
                 key="forget",
                 on_click=session.forget_upload,
             )
+
+
+def _current_map(place: session.City) -> None:
+    _map(place, "current_map")
+    if place.source:
+        st.markdown(f":small[:gray[Source: {place.source}]]")
 
 
 def _existing(place: session.City) -> Existing | None:

@@ -11,7 +11,6 @@ import streamlit as st
 
 from pages.frame import address
 from pages.frame.shelf import Shelf
-from pages.frame.words import plain
 from tkm_core.config import config
 from tkm_core.existing import Existing, nearby
 from tkm_core.export import Restored
@@ -172,12 +171,10 @@ def sample_city(key: str) -> City:
     return shelves().cities.once(key, load, lambda: None, weight=max(sample.size, 1000))
 
 
-def keep_upload(residents: Residents, people: str) -> City:
+def keep_upload(residents: Residents, title: str, people: str) -> City:
     """Take a checked upload into use: it gets a new secret token, and the address names it."""
     token = secrets.token_urlsafe(24)
-    kept = shelves().uploads.put(
-        token, City(token, plain(residents.name, "Your data"), people, residents), max(len(residents), 1000)
-    )
+    kept = shelves().uploads.put(token, City(token, title, people, residents), max(len(residents), 1000))
     address.put("dataset", address.UPLOAD)
     address.put("upload", token)
     return kept

@@ -2,7 +2,8 @@
 
 import hashlib
 import io
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -18,6 +19,11 @@ from tkm_core.residents import Report, Residents, ResidentsError
 
 T = TypeVar("T")
 
+# what the sentences of the library say to programmers
+ARGUMENT = re.compile(
+    r" \((?:x|y|weight|group|id|crs|sheet|layer|encoding|delimiter|decimal)=\w*\)| with layer="
+)
+LIKELY = 4  # answers that are offered as buttons
 GUESS = "as guessed"
 NONE = "none: every row counts once"
 ROLES = {
@@ -33,6 +39,7 @@ FREE = {
     "delimiter": "Separator between columns",
     "decimal": "Decimal sign",
 }
+PARTS = ("sheet", "layer")
 USUAL = {
     "crs": ["EPSG:4326", "EPSG:3857", "EPSG:25832", "EPSG:27700", "EPSG:2056", "EPSG:2154"],
     "encoding": ["utf-8", "cp1252", "latin-1", "utf-16", "cp949", "shift_jis", "gb18030"],
@@ -88,8 +95,9 @@ class Draft:
         return [NamedBytes(name, content) for name, content in st.session_state.get(self._draft, [])]
 
     def _forget_corrections(self) -> None:
-        st.session_state.pop(self._draft, None)
-        for name in [*ROLES, *FREE, "sheet", "layer", "keep_suspect"]:
+        for key in (self._draft, f"{self.prefix}title"):
+            st.session_state.pop(key, None)
+        for name in [*ROLES, *FREE, *PARTS, "keep_suspect"]:
             st.session_state.pop(self._fix(name), None)
 
     def discard(self) -> None:
@@ -100,7 +108,7 @@ class Draft:
     def choices(self) -> dict[str, Any]:
         """The planner's corrections as arguments for `load_residents`."""
         found: dict[str, Any] = {}
-        for name in [*ROLES, *FREE, "sheet", "layer"]:
+        for name in [*ROLES, *FREE, *PARTS]:
             value = st.session_state.get(self._fix(name), GUESS)
             if value not in (GUESS, None):
                 found[name] = False if value == NONE else value
@@ -125,7 +133,10 @@ class Draft:
         suggestions: list[tuple[str, str]] | None = None,
     ) -> None:
         """Every guess, correctable; what is needed to go on stands first and open."""
+        if needs in PARTS:
+            self._likely(needs, suggestions or [])
         if needs in FREE:
+            self._likely(needs, (suggestions or [])[:LIKELY])
             self._free(needs, suggestions or [])
         with st.expander("Correct what was guessed", icon=":material/edit:", expanded=needs is not None):
             columns: list[str] = (
@@ -151,6 +162,23 @@ class Draft:
             if "weight" in self.roles:
                 st.checkbox("Keep points at (0, 0) and lone points far away", key=self._fix("keep_suspect"))
 
+    def _likely(self, name: str, suggestions: list[tuple[str, str]]) -> None:
+        """The likeliest answers as buttons: one click instead of a search through a list."""
+        if not suggestions:
+            return
+        st.markdown("**Is it one of these?**")
+        with st.container(horizontal=True, gap="small"):
+            for value, words in suggestions:
+                st.button(
+                    escaped(f"{words} ({value})" if words != value else value),
+                    key=f"{self._fix(name)}_{value}",
+                    on_click=self._choose,
+                    args=(name, value),
+                )
+
+    def _choose(self, name: str, value: str) -> None:
+        st.session_state[self._fix(name)] = value
+
     def _free(self, name: str, suggestions: list[tuple[str, str]], report: Report | None = None) -> None:
         names = dict(suggestions)
         guess = None
@@ -175,7 +203,7 @@ class Draft:
 
     def problem(self, told: ResidentsError) -> None:
         """Say what is wrong, ask for what would help, and show the file."""
-        st.error(escaped(str(told)), icon=":material/error:")
+        st.error(escaped(ARGUMENT.sub("", str(told))), icon=":material/error:")
         self.questions(told.report, needs=told.needs, suggestions=told.suggestions)
         if told.report is not None and len(told.report.preview):
             st.markdown("**The first rows of the file**")
@@ -189,14 +217,31 @@ class Draft:
             icon=":material/check_circle:",
         )
         for warning in report.warnings:
-            st.warning(escaped(warning), icon=":material/warning:")
+            st.warning(escaped(ARGUMENT.sub("", warning)), icon=":material/warning:")
         left_out(report)
+        if "weight" in self.roles and report.column_for("weight") is None and report.proposed_weights:
+            self._ask_for_people(report.proposed_weights[:LIKELY])
         self.questions(report)
         with st.expander("What was understood, and why", icon=":material/fact_check:"):
             st.dataframe(columns_table(report), hide_index=True)
             st.markdown(facts(report))
             st.markdown("**The first rows of the file**")
             st.dataframe(report.preview.rename_axis("Row"), height=200)
+
+    def _ask_for_people(self, columns: Sequence[str]) -> None:
+        """Every row counts once, but there are columns that may count people: is it one of them?"""
+        if self._fix("weight") in st.session_state and st.session_state[self._fix("weight")] == NONE:
+            return
+        st.markdown("Every row counts as one resident. **Does one of these columns count the people?**")
+        with st.container(horizontal=True, gap="small"):
+            for column in columns:
+                st.button(
+                    escaped(column),
+                    key=f"{self._fix('weight')}_{column}",
+                    on_click=self._choose,
+                    args=("weight", column),
+                )
+            st.button("No", key=f"{self._fix('weight')}_none", on_click=self._choose, args=("weight", NONE))
 
 
 RESIDENTS = Draft("upload", "Your file (all parts of a shapefile together)", ROLES)

@@ -1,0 +1,73 @@
+"""Questions about an upload are answered by a click, in a planner's words."""
+
+import io
+import zipfile
+
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Opened, turn_to
+
+SWISS = (
+    "Ort;E;N\n" + "".join(f"p{i};{2600000 + 90 * i};{1200000 + 70 * (i % 9)}\n" for i in range(60))
+).encode()
+HOMES = b"lon,lat,households\n" + b"".join(
+    f"{13 + i / 99:.4f},52.{i + 10},{i + 1}\n".encode() for i in range(30)
+)
+
+
+def upload(opened: Opened, name: str, content: bytes) -> AppTest:
+    app = opened("data")
+    app.file_uploader(key="upload").upload(name, content, "text/csv").run()
+    assert not app.exception
+    return app
+
+
+def text(app: AppTest) -> str:
+    return " ".join(block.value for block in app.markdown)
+
+
+def test_likely_reference_systems_are_one_click_away(opened: Opened) -> None:
+    app = upload(opened, "orte.csv", SWISS)
+    assert "does not say which reference system" in app.error[0].value and "crs=" not in app.error[0].value
+    assert "Facilities that exist already" not in [header.value for header in app.header], (
+        "one thing at a time"
+    )
+    app.button(key="fix_crs_EPSG:2056").click().run()
+    assert "60 rows read, 60 kept" in app.success[0].value
+    assert app.selectbox(key="fix_crs").value == "EPSG:2056"
+
+
+def test_columns_that_may_count_people_are_offered(opened: Opened) -> None:
+    app = upload(opened, "homes.csv", HOMES)
+    assert "Does one of these columns count the people?" in text(app)
+    app.button(key="fix_weight_households").click().run()
+    assert "465 residents in 30 places" in text(app)
+    assert "Does one of these columns" not in text(app)
+
+
+def test_no_is_an_answer(opened: Opened) -> None:
+    app = upload(opened, "homes.csv", HOMES)
+    app.button(key="fix_weight_none").click().run()
+    assert "30 residents, each counted once" in text(app) and "Does one of these columns" not in text(app)
+
+
+def test_one_file_of_an_archive_is_chosen_by_a_click(opened: Opened) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("homes.csv", HOMES)
+        archive.writestr("orte.csv", SWISS)
+    app = upload(opened, "both.zip", packed.getvalue())
+    assert "holds 2 files" in app.error[0].value and "layer=" not in app.error[0].value
+    app.button(key="fix_layer_homes.csv").click().run()
+    assert "30 rows read, 30 kept" in app.success[0].value
+
+
+def test_the_data_get_the_name_they_are_given(opened: Opened) -> None:
+    app = upload(opened, "homes.csv", HOMES)
+    assert app.text_input(key="title").value == "homes.csv"
+    app.file_uploader(key="upload").upload("other.csv", HOMES, "text/csv").run()
+    assert app.text_input(key="title").value == "other.csv", "another file, another name"
+    app.text_input(key="title").set_value("Homes <b>2026</b>").run()
+    app.button(key="use_upload").click().run()
+    turn_to(app, "plan")
+    assert app.selectbox(key="dataset").format_func("upload") == "Homes b 2026 b"
