@@ -167,7 +167,9 @@ def _nothing_yet() -> None:
     )
     st.markdown("**Or start with a sample**")
     for key, sample in SAMPLES.items():
-        with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
+        with st.container(
+            horizontal=not session.on_phone(), wrap=False, vertical_alignment="center", gap="small"
+        ):
             if st.button(sample.title, key=f"take_{key}", width=210):
                 address.put("dataset", key)
                 address.put("upload", "")

@@ -14,6 +14,7 @@ from tkm_core.figures.maps import continuous_ways
 from tkm_core.figures.palette import DARK, LIGHT, Palette, contrast, rgb
 from tkm_core.figures.report import html_report
 from tkm_core.plan import Plan, make_plan
+from tkm_core.residents import Residents
 from tkm_core.residents.samples import load_sample
 
 
@@ -205,3 +206,24 @@ def test_words_say_what_charts_show(plan) -> None:
     )
     assert "homes" in figures.distances_words(found, base, look)
     assert figures.map_words(plan, 12, found, look).count("facility") == 3
+
+
+def test_a_far_place_without_people_is_not_the_farthest_resident() -> None:
+    rng = np.random.default_rng(0)
+    lonlat = np.concatenate([rng.normal([2.0, 45.0], 0.1, (60, 2)), [[2.9, 45.0]]])
+    town = Residents.from_lonlat(lonlat, np.append(np.ones(60), 0.0), keep_suspect=True)
+    plan = make_plan(town, 2, t=[0, 1])
+    label = layers(plan, 1, figures.MapGround.of(town), figures.Look())["farthest-label"]
+    said = f"{plan.evaluation(1).largest_distance / 1000:.1f} km"
+    assert said in label["data"][0]["s"]
+    assert said in html_report(plan, 1, plan.story(1), figures.Look(), title="Town").split("</svg>")[0]
+
+
+@pytest.mark.parametrize(("east", "anchor"), [(True, "end"), (False, "start")])
+def test_the_label_of_the_farthest_grows_into_the_map(east: bool, anchor: str) -> None:
+    rng = np.random.default_rng(0)
+    lonlat = np.concatenate([rng.normal([2.0, 45.0], 0.05, (60, 2)), [[2.4 if east else 1.6, 45.0]]])
+    town = Residents.from_lonlat(lonlat, keep_suspect=True)
+    plan = make_plan(town, 1, t=[0])
+    label = layers(plan, 0, figures.MapGround.of(town), figures.Look())["farthest-label"]
+    assert label["getTextAnchor"] == anchor

@@ -79,7 +79,7 @@ def _ways(plan: Plan, sheet: Sheet) -> list[str]:
 
 def _farthest(plan: Plan, i: int, evaluation: Evaluation, sheet: Sheet) -> list[str]:
     look = sheet.look
-    who = int(np.argmax(evaluation.distance))
+    who = plan.residents.farthest(evaluation.distance)
     ends = sheet.at([plan.centers_lonlat(i)[int(evaluation.labels[who])], plan.residents.lonlat[who]])
     x, y = ends[1].tolist()
     ink = look.palette.ink

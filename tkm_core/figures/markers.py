@@ -25,6 +25,7 @@ NUMBER = {
     "font_weight": 700,
     "get_alignment_baseline": "'center'",
 }
+OUTER = 0.75  # of the way across the residents: from here on a label grows towards the middle
 GLIDE = 350  # milliseconds in which facilities move to their new place
 
 
@@ -51,7 +52,7 @@ def baseline_layer(plan: Plan, look: Look) -> pdk.Layer:
 
 def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[pdk.Layer]:
     """The farthest resident, a dashed line to its facility, and how far it is."""
-    who = int(np.argmax(evaluation.distance))
+    who = plan.residents.farthest(evaluation.distance)
     home = plan.residents.lonlat[who]
     site = plan.centers_lonlat(i)[int(evaluation.labels[who])]
     ink = [*rgb(look.palette.ink), 255]
@@ -61,6 +62,9 @@ def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> l
         for a, b in zip(edges[:-1:2], edges[1::2], strict=True)
     ]
     below = home[1] < site[1]
+    (west, _), (east, _) = plan.residents.box
+    across = (home[0] - west) / (east - west) if east > west else 0.5
+    anchor = "end" if across > OUTER else "start" if across < 1 - OUTER else "middle"  # never off the map
     text = f"farthest {singular(look.people)} {format_length(float(evaluation.distance[who]), look.unit)}"
     spot = np.round(home, 6).tolist()
     return [
@@ -93,6 +97,7 @@ def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> l
             get_color=ink,
             font_family=FONT,
             get_alignment_baseline="'top'" if below else "'bottom'",
+            get_text_anchor=f"'{anchor}'",
             get_pixel_offset=[0, 9 if below else -9],
             font_weight=600,
             background=True,

@@ -101,7 +101,7 @@ def _crowd(one: Compared, numbers: Ints, ground: SmallGround, sheet: Sheet) -> l
 def _farthest(one: Compared, sites: Floats, ground: SmallGround, sheet: Sheet) -> list[str]:
     """The farthest resident and the way to its facility."""
     residents, found = ground.residents, one.evaluation
-    who = int(np.argmax(np.where(residents.weights > 0, found.distance, -1.0)))
+    who = residents.farthest(found.distance)
     ends = sheet.at([residents.to_lonlat(sites)[int(found.labels[who])], residents.lonlat[who]])
     x, y = ends[1].tolist()
     ink = sheet.look.palette.ink

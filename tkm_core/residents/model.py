@@ -235,6 +235,10 @@ class Residents:
         """`xy` about `origin` in units of `scale`: here t is a pure number; shape (n, 2)."""
         return (self.xy - self.origin) / self.scale
 
+    def farthest(self, distance: Floats) -> int:
+        """Row of the largest distance; places where nobody lives do not count."""
+        return int(np.argmax(np.where(self.weights > 0, distance, -1.0)))
+
     def to_xy(self, scaled: npt.ArrayLike) -> Floats:
         """Undo `scaled`: back to metres."""
         return np.asarray(scaled, dtype=np.float64) * self.scale + self.origin
