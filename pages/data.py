@@ -167,15 +167,20 @@ def _nothing_yet() -> None:
     )
     st.markdown("**Or start with a sample**")
     for key, sample in SAMPLES.items():
-        with st.container(
-            horizontal=not session.on_phone(), wrap=False, vertical_alignment="center", gap="small"
-        ):
+        with _row():
             if st.button(sample.title, key=f"take_{key}", width=210):
                 address.put("dataset", key)
                 address.put("upload", "")
                 st.switch_page(session.page("plan"))
             st.markdown(f":small[:gray[{sample.description}]]", width="stretch")
     planfiles.reopen()
+
+
+def _row() -> st.delta_generator.DeltaGenerator:
+    """A button with its words beside it; below it on a phone, where there is no room."""
+    if session.on_phone():
+        return st.container(gap="xsmall")
+    return st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small")
 
 
 if __name__ == "__main__":

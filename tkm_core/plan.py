@@ -238,7 +238,7 @@ class Plan:
         """
         new = f"{self.k} {'facility' if self.k == 1 else 'facilities'}"
         if self.existing:
-            new = f"{self.k} new and {self.existing} existing facilities"
+            new = f"{self.k} new and {self.existing} existing {'facility' if self.existing == 1 else 'facilities'}"
         count = round(self.people)
         served = f"{count:,} {singular(people) if count == 1 else people}"
         rival = "k-means++ with the same existing ones" if self.existing else "k-means++"

@@ -91,6 +91,27 @@ def test_bad_file_gets_a_sentence(visit: Visit) -> None:
     assert "Traceback" not in page.locator("body").inner_text()
 
 
+def test_a_planner_with_a_phone_brings_residents_and_what_exists(visit: Visit) -> None:
+    page = visit("/data?k=2", width=390, height=844)
+    expect(page.get_by_role("button", name="Towns around Toulouse")).to_be_visible()
+    page.locator(".st-key-upload input[type=file]").set_input_files(
+        {"name": "berlin.csv", "mimeType": "text/csv", "buffer": MESSY}
+    )
+    page.get_by_role("button", name="Use these residents").click()
+    expect(page.locator(".st-key-hero")).to_contain_text("2 facilities for")
+    settled(page)
+    page.goto(page.url.replace("/?", "/data?"))
+    page.locator(".st-key-existing_file input[type=file]").set_input_files(
+        {"name": "post.csv", "mimeType": "text/csv", "buffer": b"name,lat,lon\nPost,52.50,13.38\n"}
+    )
+    page.get_by_role("button", name="Keep this facility").click()
+    expect(page.locator(".st-key-hero")).to_contain_text("2 new and 1 existing facility for")
+    expect(page.locator(".er-legend")).to_contain_text("existing facility")
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert violations(page) == []
+
+
 def violations(page: Page) -> list[str]:
     """What axe finds, but for one thing in Streamlit's own file uploader, which no app can change."""
     found = [
