@@ -187,7 +187,7 @@ def _maps(place: session.City, plan: Plan, compared: Sequence[Compared], look: f
     numbers = [facility_numbers(reference, one.solution.centers) for one in compared]
     ground = rivals.ground_of(place)
     st.header("Where each method builds", anchor=False)
-    st.html(small_maps(compared, numbers, ground, look))
+    st.html(small_maps(compared, numbers, ground, look, plan.k if plan.existing else None))
 
 
 def _about(compared: Sequence[Compared], look: figures.Look) -> None:

@@ -1,5 +1,6 @@
 """Existing facilities in the app: brought on the Data page, kept in every plan, removed again."""
 
+import base64
 import json
 
 import numpy as np
@@ -132,6 +133,9 @@ def test_compare_leaves_out_methods_that_cannot_keep_them(kept: AppTest) -> None
     assert "JKL, MV, FR and SFR place every facility anew and cannot keep your 2 existing ones" in text(kept)
     html = " ".join(block.proto.body for block in kept.get("html"))
     assert html.count(' alt="Map of ') == 3
+    drawn = [base64.b64decode(part.split('"')[0]).decode() for part in html.split("svg+xml;base64,")[1:]]
+    assert all(svg.count('rx="2"') == 2 and svg.count('r="8"') == 2 for svg in drawn), "squares and discs"
+    assert "existing facility" in html
     assert "2 new and 2 existing facilities for" in text(kept)
     kept.button_group(key="methods").set_value(["jkl"]).run()
     assert not kept.exception and "JKL places every facility anew" in text(kept)

@@ -48,7 +48,7 @@ class SmallGround:
         )
 
 
-def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look) -> str:
+def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look, new: int | None = None) -> str:
     """A method's facilities and service areas as a small SVG.
 
     Parameters
@@ -58,6 +58,8 @@ def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look) -> 
         Number of each facility, from 0: its colour and its label.
     ground : SmallGround
     look : Look
+    new : int, optional
+        Facilities from this number on exist already; by default none does.
 
     Returns
     -------
@@ -73,9 +75,9 @@ def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look) -> 
         *_crowd(one, numbers, ground, sheet),
         *_farthest(one, sites, ground, sheet),
     ]
-    shape = "rect" if one.solution.centers_are_points else "circle"
     for number, (x, y) in zip(numbers.tolist(), sheet.at(residents.to_lonlat(sites)).tolist(), strict=True):
-        parts.append(_site(x, y, number, shape, look))
+        square = one.solution.centers_are_points or (new is not None and number >= new)
+        parts.append(_site(x, y, number, "rect" if square else "circle", look))
     parts += sheet.scale(width=1.4, lift=4)
     return picture(*SMALL, parts, small_map_words(one, numbers, ground, look))
 
@@ -112,7 +114,7 @@ def _farthest(one: Compared, sites: Floats, ground: SmallGround, sheet: Sheet) -
 
 
 def _site(x: float, y: float, number: int, shape: str, look: Look) -> str:
-    """A numbered mark: round where it may stand anywhere, square where it stands on a resident's place."""
+    """A numbered mark: round where it may stand anywhere, square where it exists or stands on a resident's place."""
     colors = look.palette
     fill = colors.facility(number)
     style = f'fill="{to_hex(fill)}" stroke="{colors.ink}" stroke-width="1.5"'
@@ -137,7 +139,13 @@ def small_map_words(one: Compared, numbers: Ints, ground: SmallGround, look: Loo
     )
 
 
-def small_maps(compared: Sequence[Compared], numbers: Sequence[Ints], ground: SmallGround, look: Look) -> str:
+def small_maps(
+    compared: Sequence[Compared],
+    numbers: Sequence[Ints],
+    ground: SmallGround,
+    look: Look,
+    new: int | None = None,
+) -> str:
     """All maps side by side as HTML, each with its name and its two figures; as many in a row as fit."""
     colors = look.palette
     cards = []
@@ -147,7 +155,7 @@ def small_maps(compared: Sequence[Compared], numbers: Sequence[Ints], ground: Sm
             f"average {format_length(found.mean_distance, look.unit)}, "
             f"farthest {format_length(found.largest_distance, look.unit)}"
         )
-        picture = base64.b64encode(small_map(one, own, ground, look).encode()).decode()
+        picture = base64.b64encode(small_map(one, own, ground, look, new).encode()).decode()
         rim = colors.accent if one.name == "tkm" else colors.border
         cards.append(
             f'<figure style="margin:0"><figcaption style="margin-bottom:6px;line-height:1.35;color:{colors.ink}">'
@@ -157,21 +165,24 @@ def small_maps(compared: Sequence[Compared], numbers: Sequence[Ints], ground: Sm
             f'style="width:100%;height:auto;display:block;box-sizing:border-box;border-radius:7px;'
             f'border:{2 if one.name == "tkm" else 1}px solid {rim}"></figure>'
         )
-    cards.append(_legend(ground, look))
+    cards.append(_legend(ground, look, existing=new is not None))
     return (
         '<div class="er-maps" style="display:grid;gap:16px;'
         f'grid-template-columns:repeat(auto-fill,minmax(max(158px,22%),1fr))">{"".join(cards)}</div>'
     )
 
 
-def _legend(ground: SmallGround, look: Look) -> str:
+def _legend(ground: SmallGround, look: Look, *, existing: bool) -> str:
     """What the marks on the small maps mean."""
     colors = look.palette
     sign = f"display:inline-block;vertical-align:-2px;margin-right:8px;border:1.5px solid {colors.ink};"
     size = f"width:14px;height:14px;box-sizing:border-box;background:{colors.border}"
     items = [
-        (f"{sign}{size};border-radius:50%", "facility that may stand anywhere"),
-        (f"{sign}{size};border-radius:3px", f"facility that stands on one of the {look.people}"),
+        (f"{sign}{size};border-radius:50%", f"{'new ' if existing else ''}facility that may stand anywhere"),
+        (
+            f"{sign}{size};border-radius:3px",
+            "existing facility" if existing else f"facility that stands on one of the {look.people}",
+        ),
         (
             f"display:inline-block;vertical-align:4px;margin-right:8px;width:20px;border-top:2px dashed {colors.ink}",
             f"way of the farthest {singular(look.people)}",
