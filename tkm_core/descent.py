@@ -127,10 +127,10 @@ def _descend_in_chunks(
     X, w = problem.X, problem.weights
     k, d = centers.shape
     bounds = [(i, min(len(X), i + CHUNK)) for i in range(0, len(X), CHUNK)]
-    stats = np.empty((len(bounds), k, 6))
+    stats = np.empty((len(bounds), k, 7))
     moments = np.empty((len(bounds), k, d + d * d))
     old = np.full(len(X), -1, np.int32)
-    trial, step, line = centers.copy(), np.zeros((k, d)), np.zeros((k, 5))
+    trial, step, line = centers.copy(), np.zeros((k, d)), np.zeros((k, 6))
     n_iter = 0
     while True:
 

@@ -77,9 +77,9 @@ def nearest(X, C):
 def sweep(X, w, C, t, small, lo, hi, old, labels, stats, moments):
     """One pass over rows lo..hi at centres C: labels, and per cluster what a Newton step needs.
 
-    ``stats`` (k, 6): top (largest f), mass sum w e^{t (f - top)} (``small``: sum w (e^{t f} - 1)), weight,
-    sum w f, and top and mass for the labels ``old`` at the same centres, for the line search. ``moments``
-    (k, d + d²): first and second moments of x - c under the tilted weights. Returns the number of changed
+    ``stats`` (k, 7): top (largest f), mass sum w e^{t (f - top)} (``small``: sum w (e^{t f} - 1)), weight,
+    sum w f, top and mass for the labels ``old`` at the same centres, for the line search, and how many joined or left.
+    ``moments`` (k, d + d²): first and second moments of x - c under the tilted weights. Returns the number of changed
     labels and the costliest row.
     """
     d = C.shape[1]
@@ -104,6 +104,9 @@ def sweep(X, w, C, t, small, lo, hi, old, labels, stats, moments):
             worst = row
         if old[row] != j:
             changed += 1
+            stats[j, 6] += 1.0
+            if old[row] >= 0:
+                stats[old[row], 6] += 1.0
     compare = changed > 0 and m > 0 and old[lo] >= 0
     x = np.empty(d)
     for i in range(m):
@@ -203,48 +206,51 @@ def objectives(stats, t, small):
 RETRY, NEXT, DONE = 0, 1, 2
 HOPE = 5.0
 # t f from which a Newton step is likely to overshoot: the exact tilted mean is taken at once
-HOT_Z = 100.0
-# step fractions that mark an exact tilted mean
-EXACT_OF_FAR, EXACT = -1.0, -2.0
+HOT_Z = 30.0
+# kinds of a step
+NONE, NEWTON, EXACT_OF_FAR, EXACT = 0.0, 1.0, 2.0, 3.0
 
 
 @njit(nogil=True, cache=True)
 def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_free, t, small, tol, first):
     """Judge the centres ``trial`` just swept; set the next ones.
 
-    A cluster whose cost, for the labels it was stepped with, did not fall enough takes a shorter step (RETRY),
-    and after two of these its exact tilted mean. Otherwise the trial is accepted into ``C`` and the next steps
-    are set (NEXT), or none is longer than ``tol`` times its cluster's radius (DONE). ``line`` (k, 5): cost,
-    slope, step fraction, weight, and the step that is left relative to the radius.
+    A cluster whose cost, for the labels it was stepped with, did not fall enough takes its exact tilted mean instead
+    (RETRY). Otherwise the trial is accepted into ``C`` and the next steps
+    are set (NEXT), or none is longer than ``tol`` times its cluster's radius (DONE). ``line`` (k, 6): cost,
+    slope, kind of step, weight, the step that is left relative to the radius, and 1 where ``C`` is the exact tilted
+    mean of the labels ``old``: such a cluster rests until somebody joins or leaves.
     """
     k, d = C.shape
     retry = False
     if not first:
         for j in range(n_free):
-            alpha = line[j, 2]
-            if alpha == 0.0 or t == 0.0:
+            kind = line[j, 2]
+            if kind == NONE or t == 0.0:
                 continue
             new = merit(stats[j, 4], stats[j, 5], line[j, 3], 0.0, t, small)
             rounding = 1e-13 * stats[j, 4]
-            if new <= line[j, 0] + 1e-4 * max(alpha, 0.0) * line[j, 1]:
-                continue
-            if alpha > 0.0 and -alpha * line[j, 1] <= rounding:
+            if kind == NEWTON:
+                enough = new <= line[j, 0] + 1e-4 * line[j, 1] or -line[j, 1] <= rounding
+            else:
+                enough = new <= line[j, 0] + rounding
+            if enough:
                 continue
             retry = True
-            if alpha > 0.3:
-                line[j, 2] = 0.5 * alpha
-                trial[j] = C[j] + line[j, 2] * step[j]
-            elif alpha > EXACT:
+            if kind == EXACT:  # no better: stay
+                trial[j] = C[j]
+                line[j, 2] = NONE
+            else:
                 Xj, wj = members(X, w, old, j)
                 trial[j] = tilted_mean(Xj, wj, C[j], t, 1e-3 * tol)
                 line[j, 2] = EXACT
-            else:  # the exact mean is no better to rounding: stay
-                trial[j] = C[j]
-                line[j, 2] = 0.0
     if retry:
         return RETRY
     C[:] = trial
-    line[:, 2] = 0.0
+    for j in range(k):
+        exact = line[j, 2] > NEWTON or (line[j, 2] == NONE and line[j, 5] == 1.0)
+        line[j, 5] = 1.0 if exact and stats[j, 6] == 0.0 else 0.0
+    line[:, 2] = NONE
     line[:, 4] = 0.0
     step[:] = 0.0
     hot = np.zeros(k, np.bool_)
@@ -267,17 +273,19 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
         line[j, 0] = merit(top, stats[j, 1], weight, stats[j, 3], t, small)
         line[j, 3] = weight
         if t * top > HOT_Z:
+            if line[j, 5] == 1.0:
+                continue
             hot[j] = True
             line[j, 1] = 0.0
             line[j, 2] = EXACT_OF_FAR
         else:
             mass = weight + stats[j, 1] if small else stats[j, 1]
             line[j, 1] = newton_step(mass, moments[j, :d], moments[j, d:], t, step[j])
-            line[j, 2] = 1.0
+            line[j, 2] = NEWTON
     if hot.any():
         exact_steps(X, w, labels, C, hot, stats[:, 0], t, 1e-3 * tol, step)
     for j in range(n_free):
-        if line[j, 2] != 0.0:
+        if line[j, 2] != NONE:
             trial[j] = C[j] + step[j]
             line[j, 4] = np.sqrt((step[j] * step[j]).sum() / stats[j, 0])
     if line[:, 4].max() <= tol and not reopened:
@@ -298,8 +306,8 @@ def descend(X, w, C, n_free, t, small, max_iter, tol, labels, history, column, b
     old = np.full(X.shape[0], -1, np.int32)
     trial = C.copy()
     step = np.zeros((k, d))
-    line = np.zeros((k, 5))
-    stats = np.empty((k, 6))
+    line = np.zeros((k, 6))
+    stats = np.empty((k, 7))
     moments = np.empty((k, d + d * d))
     it = 0
     while True:

@@ -13,10 +13,9 @@ from sklearn.utils import check_random_state
 from tkm_core.checks import check_clusters, check_fixed, check_points, check_t, check_weights
 from tkm_core.descent import CHUNK, Descent, Problem, descend, descend_all
 from tkm_core.objective import Array
+from tkm_core.progress import Progress, silent
 from tkm_core.search import COLUMN, Search
 from tkm_core.threads import pool
-
-Progress = Callable[[float, str], None]
 
 ANCHORS = 9  # values of t at which the path is searched for anew
 POLISH, ENOUGH = 1, 0.05  # most steps on very many residents, and the error at which none is taken
@@ -104,7 +103,7 @@ def tilted_path(
     fixed = check_fixed(fixed_centers, points.shape[1])
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     search = Search(Problem.of(points, weights, n_clusters, fixed), fixed, criterion)
-    report = progress if progress is not None else _silent
+    report = progress or silent
     order = np.argsort(grid, kind="stable")
     tilts = grid[order]
     walked = _walk(search, tilts, rng, report)
@@ -124,10 +123,6 @@ def tilted_path(
     )
 
 
-def _silent(fraction: float, text: str) -> None:
-    """Report to nobody."""
-
-
 def _walk(search: Search, grid: Array, rng: np.random.Generator, report: Progress) -> list[Descent]:
     """The lowest fixed points found on few stand-ins: searched for at some t, then handed on both ways.
 
@@ -141,7 +136,7 @@ def _walk(search: Search, grid: Array, rng: np.random.Generator, report: Progres
         for a, i in enumerate(anchors):
             report(0.25 * number + 0.2 * a / len(anchors), f"Searching at t = {grid[i]:.3g}")
             start = best[i].centers if i in best else None
-            ends, _ = descend_all(search.walk, search.candidates(grid[i], rng, SEARCHES, start), grid[i])
+            ends, _ = descend_all(search.walk, search.candidates(grid[i], rng, SEARCHES, start)[0], grid[i])
             for end in ends:
                 _keep_lower(best, i, descend(search.walk, end, grid[i]), search.criterion)
         _hand_on(best, search, grid, partial(report, 0.25 * number + 0.2, "Walking the path both ways"))

@@ -16,8 +16,32 @@ from tkm_core.threads import in_parallel
 
 LARGE = 20_000  # residents beyond which candidates are compared on stand-ins
 WALK = 3_000  # stand-ins on which the path is walked
-PATIENCE = 20  # moves in a row that may fail before a search gives up
 MILD_TILT = 0.5  # t times the variance up to which the landscape is nearly that of k-means
+FINALISTS = 3  # candidates that are compared on the middle level
+ROUND = 2  # searches at a time: fixed, so that the result does not depend on the number of threads
+AGREE = 1e-3  # relative difference up to which two searches have found the same
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to search.
+
+    Attributes
+    ----------
+    patience : int
+        Moves in a row that may fail before a search gives up.
+    confirmed : int
+        Searches that have to end at the lowest value found.
+    most : int
+        Searches after which it is taken as it is.
+    """
+
+    patience: int
+    confirmed: int
+    most: int
+
+
+MILD, STRONG = Effort(20, 2, 8), Effort(20, 3, 24)
 COLUMN = {"city": 0, "cluster": 1}  # of a descent's values
 
 
@@ -51,28 +75,36 @@ class Search:
     def _problem(self, X: Array, weights: Array) -> Problem:
         return Problem.of(X, weights, self.full.n_free, self.fixed)
 
+    @cached_property
+    def _levels(self) -> dict[int, Problem]:
+        return {}
+
     def _cells(self, count: int) -> Problem:
         if len(self.middle.X) <= count:
             return self.middle
-        return self._problem(*cells(self.middle.X, self.middle.weights, count))
+        if count not in self._levels:
+            self._levels[count] = self._problem(*cells(self.middle.X, self.middle.weights, count))
+        return self._levels[count]
+
+    def _effort(self, t: float) -> Effort:
+        return MILD if t * self.variance <= MILD_TILT else STRONG
 
     def candidates(
-        self, t: float, rng: np.random.Generator, count: int | None = None, start: Array | None = None
-    ) -> Array:
-        """The winners (count, k, d) of independent searches at t; more and finer ones where t is strong.
+        self, t: float, rng: np.random.Generator, count: int, start: Array | None = None
+    ) -> tuple[Array, Array]:
+        """The winners (count, k, d) of independent searches at t, and their values on a few hundred cells.
 
-        Each begins with seeds of its own, or all with ``start``.
+        Each begins with seeds of its own, or all with ``start``; where t is strong they look at more cells.
         """
-        mild = t * self.variance <= MILD_TILT
+        effort = self._effort(t)
+        mild = effort is MILD
         k, d = self.full.n_free, self.full.X.shape[1]
-        cells_of = max(250 if d <= 3 else 500, 30 * k) if mild else max(1000, 60 * k)
-        count = count or (4 if mild else 8)
+        problem = self._cells(max(250 if d <= 3 else 500, 30 * k) if mild else max(1000, 60 * k))
         third = explore.KMEANS if mild else explore.RESIDENTS
         kinds = np.array(
             [explore.KMEANS_PP, explore.FARTHEST, third] if start is None else [], dtype=np.int64
         )
-        problem = self._cells(cells_of)
-        found = np.empty((count, k + len(self.fixed), d))
+        found, values = np.empty((count, k + len(self.fixed), d)), np.empty(count)
         if start is not None:
             found[:] = start
         seeds = rng.integers(2**31, size=count)
@@ -80,17 +112,29 @@ class Search:
 
         def run(rows: slice) -> None:
             for i in range(rows.start, rows.stop):
-                explore.explore(
+                values[i] = explore.explore(
                     problem.X, problem.weights, self.fixed, problem.n_free, t, small, COLUMN[self.criterion], kinds,
-                    PATIENCE, 1e-2, seeds[i], found[i],
+                    effort.patience, 1e-2, seeds[i], found[i],
                 )  # fmt: skip
 
         in_parallel(run, count, 1)
-        return found
+        return found, values
 
     def best(self, t: float, rng: np.random.Generator, count: int | None = None) -> Array:
-        """The candidate that ends lowest on the middle level, and its end there if that is not all residents."""
-        found = self.candidates(t, rng, count)
+        """The candidate that ends lowest on the middle level, and its end there if that is not all residents.
+
+        Without a ``count``, searches go on until enough of them agree on the lowest value.
+        """
+        effort = self._effort(t)
+        found, values = self.candidates(t, rng, count or ROUND)
+        while (
+            count is None
+            and len(values) < effort.most
+            and np.count_nonzero(values <= values.min() + AGREE * abs(values.min())) < effort.confirmed
+        ):
+            more, their_values = self.candidates(t, rng, ROUND)
+            found, values = np.concatenate([found, more]), np.concatenate([values, their_values])
+        found = found[np.argsort(values, kind="stable")[:FINALISTS]]
         ends, values = descend_all(self.middle, found, t, tol=1e-4)
         winner = values[:, COLUMN[self.criterion]].argmin()
         return found[winner] if self.middle is self.full else ends[winner]

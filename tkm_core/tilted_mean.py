@@ -5,6 +5,8 @@ from numba import njit
 
 # beyond this t f the tilted mean and the centre of the enclosing ball agree to rounding
 BALL_Z = 1e11
+# t f from which that centre is where to begin
+NEAR_BALL_Z = 60.0
 
 
 @njit(nogil=True, cache=True)
@@ -152,8 +154,9 @@ def enclosing_ball(X, start):
 def tilted_mean(X, w, start, t, goal):
     """The tilted mean of one cluster, the root of sum w e^{t f} (x - c) = 0, to ``goal`` times its radius.
 
-    Newton with line search. Where one resident holds all the weight a step overshoots: then t is lowered until a step
-    fits (3 / radius² always does) and raised again, four times at each stage, as interior-point methods do.
+    Newton with line search, where t is large from the centre of the enclosing ball: there the farthest are equally far.
+    Elsewhere, where one resident holds all the weight, a step overshoots: then t is lowered until a step fits
+    (3 / radius² always does) and raised again, four times at each stage, as interior-point methods do.
     """
     n, d = X.shape
     if n == 1:
@@ -175,6 +178,10 @@ def tilted_mean(X, w, start, t, goal):
     lowest = min(t, 3.0 / top)
     stage = max(0.25 * t, lowest)
     rising = False
+    if t * top > NEAR_BALL_Z:
+        c = enclosing_ball(X, start)
+        stage = t
+        rising = True
     while True:
         final = stage >= t
         enough = goal if final else max(goal, 1e-2)
