@@ -134,7 +134,7 @@ def _draw_all() -> None:
 
 def _step() -> None:
     """Turn the dial one step at a beat from the browser, once it shows the last one; at its end, stop."""
-    if st.session_state.pop("between", False):
+    if st.session_state.pop("between", False) or not address.settled():
         return
     played = st.session_state["played"]
     at = address.DIAL.index(played[-1])

@@ -175,15 +175,24 @@ def query() -> dict[str, str]:
 
 
 def write() -> None:
-    """Put the current state into the address, if the address does not say the same already."""
+    """Put the current state into the address, if the address does not say the same already.
+
+    A part of the page that redraws quickly is told an address older than the one written last, which is on its way.
+    """
     now, told = query(), st.query_params.to_dict()
-    if now == told:
-        st.session_state["address_seen"] = told
-        return
-    if not now and not _says_anything_else(told):
+    if settled() and (now == told or (not now and not _says_anything_else(told))):
         return
     st.query_params.from_dict(now)
     st.session_state["address_seen"] = now
+
+
+def settled() -> bool:
+    """Whether the browser's address is the one written last.
+
+    A run of a part of the page may have been asked for before that. The whole page, begun from it with ``st.rerun``,
+    would take its older address for a wish to go back.
+    """
+    return st.query_params.to_dict() == st.session_state.get("address_seen")
 
 
 def _says_anything_else(told: dict[str, str]) -> bool:

@@ -124,17 +124,40 @@ def test_no_message_relies_on_what_the_browser_should_have_kept(server: Running)
 
     async def sent() -> list[ForwardMsg]:
         async with load.visits(server.port, 1) as (one,):
-            await one.socket.send(
-                BackMsg(rerun_script=ClientState(query_string=load.CITY)).SerializeToString()
-            )
-            found = [ForwardMsg.FromString(await one.socket.recv())]
-            while found[-1].WhichOneof("type") != "script_finished":
-                found.append(ForwardMsg.FromString(await one.socket.recv()))
-            return found
+            return await _answers(one, ClientState(query_string=load.CITY))
 
     messages = finish(sent())
     assert max(message.ByteSize() for message in messages) > 100_000
     assert not any(message.metadata.cacheable for message in messages)
+
+
+async def _answers(one: load.Person, wish: ClientState) -> list[ForwardMsg]:
+    """Everything the server sends for one wish."""
+    await one.socket.send(BackMsg(rerun_script=wish).SerializeToString())
+    found = [ForwardMsg.FromString(await one.socket.recv())]
+    while found[-1].WhichOneof("type") != "script_finished":
+        found.append(ForwardMsg.FromString(await one.socket.recv()))
+    return found
+
+
+def test_the_address_is_right_when_turns_are_quicker_than_it(server: Running) -> None:
+    """The dial is turned and turned back before the browser has put the first address up."""
+
+    async def written() -> list[str]:
+        found = []
+        async with load.visits(server.port, 1, "k=3") as (one,):
+            await one.run()
+            for t in ("t = 0.3", "t = 0.25"):
+                wish = ClientState(query_string="k=3", fragment_id=one.part)
+                wish.widget_states.widgets.add(id=one.dial).string_array_value.data.append(t)
+                found += [
+                    message.page_info_changed.query_string
+                    for message in await _answers(one, wish)
+                    if message.WhichOneof("type") == "page_info_changed"
+                ]
+        return found
+
+    assert finish(written()) == ["k=3&t=0.3", "k=3"]
 
 
 def test_a_browser_that_goes_away_takes_its_work_with_it(server: Running) -> None:
