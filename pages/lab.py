@@ -8,17 +8,19 @@ import streamlit as st
 
 from pages.frame import address, controls, knobs, session, words
 from tkm_core import figures
-from tkm_core.experiments import EXPERIMENTS, Dataset, Experiment, Result, Stopped
+from tkm_core.experiments import EXPERIMENTS, Dataset, Experiment, Result
 from tkm_core.experiments.data import blobs
 from tkm_core.experiments.drawing import one_below_another
 from tkm_core.figures.convergence import ACROSS, COST_WORDS, convergence, convergence_words
-from tkm_core.race import Race, race
+from tkm_core.jobs import lab
+from tkm_core.progress import Progress
+from tkm_core.race import Race
 
 RACE = "solvers"
 CITY, OWN = "city", "own"
 EFFORTS = {"quick": "Quick, in seconds", "paper": "As in the paper"}
-PART, NOTHING = "part", "nothing was finished"
-GATHERING = 10.0  # seconds a stopped run is waited for
+PART = "part"
+NOTICING, GATHERING = 15, 100  # tenths of a second that a stopped run is waited for
 KNOB = 160  # pixels
 LARGEST = 20_000  # points of a sample: beyond, SGD takes minutes a run
 
@@ -161,17 +163,12 @@ def _race(place: session.City, asked: dict[str, Any]) -> tuple[Race, str]:
     points, weights = source.draw(size, session.SEED)
     options = {name: value for name, value in asked.items() if name != "size"}
 
-    def work(progress: Callable[[float, str], None]) -> object:
-        return race(
-            points,
-            min(k, len(points)),
-            sample_weight=weights,
-            random_state=session.SEED,
-            progress=progress,
-            **options,
-        )
-
     key = ("race", _data_key(place), k, size, tuple(options.items()))
+
+    def work(progress: Progress) -> object:
+        count, seed = min(k, len(points)), session.SEED
+        return lab.race(key, points, count, weights=weights, random_state=seed, progress=progress, **options)
+
     found = session.long_work(session.shelves().results, key, "Descending", work)
     drawn = f"{source.name}, a sample of {len(points):,} of {len(source.X):,} points"
     everyone = f"{source.name}, {len(points):,} points"
@@ -222,43 +219,38 @@ def _asked_for(key: tuple[Any, ...]) -> bool:
 
 def _work(
     place: session.City, experiment: Experiment, asked: dict[str, Any], key: tuple[Any, ...]
-) -> Callable[[Callable[[float, str], None]], object]:
-    """The run; when the planner stops it, what is finished goes to the shelf, whole or in part."""
-    shelf = session.shelves().results
+) -> Callable[[Progress], object]:
+    """The run; when the planner stops it, what is finished goes to the shelf."""
+    shelf, theme = session.shelves().results, session.theme()
+    data = _city(place) if st.session_state["lab_data"] == CITY else None
 
-    def work(progress: Callable[[float, str], None]) -> object:
-        ended: list[BaseException] = []
-
-        def told(fraction: float, text: str) -> None:
-            try:
-                progress(fraction, text)
-            except BaseException as wish:  # Streamlit ends a run by an exception of its own
-                ended.append(wish)
-                raise Stopped from wish
-
-        data = [_city(place)] if st.session_state["lab_data"] == CITY else experiment.data(session.SEED)
+    def work(progress: Progress) -> object:
         shelf.remove((PART, key))
-        try:
-            result = experiment.run(data, seed=session.SEED, progress=told, theme=session.theme(), **asked)
-        except Stopped:
-            shelf.put((PART, key), NOTHING)
-            raise ended[0] from None
-        if ended:
-            shelf.put((PART, key), result)
-            raise ended[0]
-        return result
+        return lab.experiment(
+            key,
+            experiment.name,
+            data,
+            seed=session.SEED,
+            theme=theme,
+            settings=asked,
+            progress=progress,
+            rest=lambda part: shelf.put((PART, key), part),
+        )
 
     return work
 
 
 def _finished_part(key: tuple[Any, ...]) -> Result | None:
-    """What was finished when the run was stopped; the run may need a moment to notice."""
-    shelf = session.shelves().results
+    """What was finished when the run was stopped; it needs a moment to notice, and more to gather it."""
+    shelf, comes = session.shelves().results, False
     with st.spinner("Gathering what is finished"):
-        for _ in range(round(GATHERING / 0.1)):
+        for tries in range(GATHERING):
             found = shelf.get((PART, key))
             if found is not None:
-                return found if isinstance(found, Result) else None
+                return cast("tuple[Result | None]", found)[0]
+            comes = lab.give_up(key) or comes
+            if not comes and tries >= NOTICING:
+                break
             time.sleep(0.1)
     return None
 

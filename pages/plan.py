@@ -134,17 +134,18 @@ def _draw_all() -> None:
 
 def _step() -> None:
     """Turn the dial one step at a beat from the browser, once it shows the last one; at its end, stop."""
-    if st.session_state.pop("between", False) or not address.settled():
+    if st.session_state.pop("between", False):
         return
     played = st.session_state["played"]
     at = address.DIAL.index(played[-1])
     lagged, lags = st.session_state["lags"], address.get("t") != played[-1]
     address.put("t", played[-1])
+    if not address.settled():
+        return
     st.session_state["lags"] = lags
     if lags and not lagged and st.session_state["beat"] < SLOWEST:
-        st.session_state["beat"] *= (
-            2  # or beats would pile up in the browser, and a click on Pause behind them
-        )
+        # or beats would pile up in the browser, and a click on Pause behind them
+        st.session_state["beat"] *= 2
         _draw_all()
     elif not lags and at >= len(address.DIAL) - 1:
         st.session_state["playing"] = False

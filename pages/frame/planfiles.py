@@ -1,12 +1,13 @@
 """Open a saved plan again."""
 
+import hashlib
 from dataclasses import replace
 
 import streamlit as st
 
 from pages.frame import address, session
 from tkm_core.existing import Existing
-from tkm_core.export import PlanFile, PlanFileError, read_plan_file, restore_plan
+from tkm_core.export import PlanFile, PlanFileError, read_plan_file
 from tkm_core.residents import Report
 from tkm_core.residents.samples import SAMPLES, find_sample
 
@@ -17,11 +18,10 @@ def reopen() -> None:
     if given is None:
         return
     try:
-        saved = read_plan_file(given.getvalue())
+        content = given.getvalue()
+        saved = read_plan_file(content)
         place = replace(_city_of(saved), existing=_existing_of(saved))
-        restored = session.restored(
-            place, lambda progress: restore_plan(saved, place.residents, progress=progress)
-        )
+        restored = session.restored(place, hashlib.blake2b(content, digest_size=16).hexdigest(), saved)
     except PlanFileError as problem:
         st.error(str(problem), icon=":material/error:")
         return

@@ -13,7 +13,7 @@ from pages.frame import address
 from pages.frame.shelf import Shelf
 from tkm_core.config import config
 from tkm_core.existing import Existing, nearby
-from tkm_core.export import Restored
+from tkm_core.export import PlanFile, Restored
 from tkm_core.figures import Look, MapGround
 from tkm_core.figures.drawn import DrawnDeck, DrawnFigure
 from tkm_core.jobs import tasks
@@ -25,6 +25,7 @@ T = TypeVar("T")
 D = TypeVar("D", DrawnDeck, DrawnFigure)
 PATIENCE = 0.4  # seconds of work before a progress bar appears: shorter ones would only flicker
 UPLOAD_HOURS = 24
+FILE_HOURS = 0.5  # a large file that was made for a download
 FIGURE_BYTES = 256e6  # of drawn figures that are kept: those who look at the same city share them
 SEED = 0
 
@@ -73,6 +74,7 @@ class Shelves:
     plans: Shelf[Plan]
     results: Shelf[object]
     figures: Shelf[DrawnDeck | DrawnFigure]
+    files: Shelf[bytes]
 
 
 @st.cache_resource(show_spinner=False)
@@ -85,6 +87,7 @@ def shelves() -> Shelves:
         plans=Shelf(8_000_000),
         results=Shelf(400),
         figures=Shelf(FIGURE_BYTES),
+        files=Shelf(tasks.LARGEST_FILE, hours=FILE_HOURS),
     )
 
 
@@ -293,9 +296,16 @@ def keep_plan(place: City, plan: Plan) -> None:
     shelves().plans.put(_plan_key(place, plan.k), plan, max(len(place.residents), 20_000))
 
 
-def restored(place: City, work: Callable[[Callable[[float, str], None]], Restored]) -> Restored:
+def restored(place: City, digest: str, saved: PlanFile) -> Restored:
     """A plan brought back from a file, with a progress bar where it has to be made anew."""
-    return long_work(Shelf(1), "restored", f"Opening the plan for {place.title}", work)
+    found = long_work(
+        shelves().results,
+        ("restored", *place.key_with_existing, digest),
+        f"Opening the plan for {place.title}",
+        lambda progress: tasks.restored(digest, saved, place.residents, progress),
+        weight=max(1.0, len(place.residents) / 50_000),
+    )
+    return cast("Restored", found)
 
 
 def page(name: str) -> st.Page:

@@ -188,6 +188,61 @@ def test_work_nobody_waits_for_is_cancelled(one: JobPool) -> None:
     assert one.run("after", work.double, 1, about=ABOUT) == 2
 
 
+def test_what_was_finished_of_cancelled_work_is_handed_on_at_once(one: JobPool) -> None:
+    one.run("warm", work.pid, about=ABOUT)
+    progress, leave, told = visitor()
+    rests: list[list[int]] = []
+
+    def counting(fraction: float, text: str) -> None:
+        if text == "counting":
+            leave.set()
+        progress(fraction, text)
+
+    with pytest.raises(GoneError):
+        one.run("count", work.count_up, 60.0, about=ABOUT, progress=counting, rest=rests.append)
+    left = time.monotonic()
+    assert one.give_up("count")
+    until(lambda: not one.give_up("count") and bool(rests))  # saying it again delays nothing
+    assert time.monotonic() - left < pool_module.LINGER, "who will not come back is not waited for"
+    assert rests[0] == list(range(len(rests[0])))
+    assert not one.give_up("count")
+    assert told
+
+
+def test_work_in_line_that_is_given_up_leaves_nothing(one: JobPool, people: ThreadPoolExecutor) -> None:
+    one.run("warm", work.pid, about=ABOUT)
+    first = people.submit(one.run, "first", work.steps, 1.5, about=ABOUT)
+    until(lambda: one.health().running == 1)
+    progress, leave, _ = visitor()
+    leave.set()
+    with pytest.raises(GoneError):
+        one.run("second", work.count_up, 60.0, about=ABOUT, progress=progress)
+    assert not one.give_up("second")
+    assert first.result(20) == "walked"
+    until(lambda: one.health().waiting == 0)
+
+
+def test_nobody_else_loses_work_that_one_gave_up(one: JobPool, people: ThreadPoolExecutor) -> None:
+    one.run("warm", work.pid, about=ABOUT)
+    stays = people.submit(one.run, "both", work.steps, 1.5, about=ABOUT)
+    until(lambda: one.health().running == 1)
+    progress, leave, _ = visitor()
+    leave.set()
+    with pytest.raises(GoneError):
+        one.run("both", work.steps, 1.5, about=ABOUT, progress=progress)
+    assert not one.give_up("both")
+    assert stays.result(20) == "walked"
+
+
+def test_without_workers_a_rest_is_handed_on_too() -> None:
+    progress, leave, _ = visitor()
+    leave.set()
+    rests: list[list[int]] = []
+    with pytest.raises(GoneError):
+        JobPool(0).run("count", work.count_up, 60.0, about=ABOUT, progress=progress, rest=rests.append)
+    assert rests == [[0]]
+
+
 @pytest.mark.usefixtures("impatient")
 def test_work_that_does_not_listen_is_killed(one: JobPool) -> None:
     until(lambda: one.health().alive == 1)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tkm_core.jobs.worker import leave_rest
+
 Progress = Callable[[float, str], None]
 
 
@@ -84,3 +86,18 @@ def fill_disk(progress: Progress) -> None:
             file.flush()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def count_up(seconds: float, progress: Progress) -> list[int]:
+    """Work in steps that leaves what is finished when it is cancelled."""
+    done: list[int] = []
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done.append(len(done))
+        try:
+            progress(0.5, "counting")
+        except BaseException as wish:
+            leave_rest(wish, done)
+            raise
+        time.sleep(0.06)
+    return done

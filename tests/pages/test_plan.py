@@ -1,12 +1,18 @@
 """The Plan page and every control on it."""
 
 import json
+import threading
+import time
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.frame import errand, session
 from pages.frame.address import DIAL
 from tests.pages.conftest import Opened
+from tkm_core.jobs import tasks
 
 
 def said(app: AppTest) -> str:
@@ -143,6 +149,103 @@ def test_many_residents_become_cells(opened: Opened) -> None:
     app = opened(dataset="generated-12k", k="3")
     assert "residents-cells" in layers(app)
     assert any("too many residents for single points" in block.proto.body for block in app.get("html"))
+
+
+def saves(app: AppTest) -> list[str]:
+    return [button.proto.label for button in app.get("download_button")]
+
+
+def make_allocations(app: AppTest) -> None:
+    """Ask for the file, and wait until it is made or a sentence says why not."""
+    app.button(key="make_allocations").click().run()
+    end = time.monotonic() + 60
+    while app.get("progress") and time.monotonic() < end:
+        time.sleep(0.1)
+        app.run()
+    assert not app.exception
+
+
+def test_a_table_of_many_residents_is_made_first_and_then_saved(opened: Opened) -> None:
+    app = opened(dataset="generated-12k", k="3")
+    assert "Facilities" in saves(app)
+    assert "Who goes where" not in saves(app)
+    app.selectbox(key="table_format").set_value("csv").run()
+    make_allocations(app)
+    assert not app.error
+    assert "Who goes where" in saves(app)
+    made = session.shelves().files
+    assert made.get(list(made._kept)[-1]).count(b"\n") == 12_001
+    app.select_slider(key="t").set_value(1.0).run()
+    assert "Who goes where" not in saves(app), "another plan, another file"
+    app.select_slider(key="t").set_value(0.25).run()
+    assert "Who goes where" in saves(app), "it is kept for a while"
+
+
+def test_a_table_in_the_making_shows_its_place_in_line_and_can_be_stopped(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = threading.Event()
+
+    def waits(*arguments: Any) -> bytes:
+        try:
+            while True:
+                arguments[-1](0.25, "waiting in line, 2 jobs before it")
+                time.sleep(0.05)
+        finally:
+            left.set()
+
+    app = opened(dataset="generated-12k", k="5")
+    monkeypatch.setattr(tasks, "table", waits)
+    app.button(key="make_allocations").click().run()
+    assert (
+        app.get("progress")[0].proto.text == "Who goes where at t = 0.25: waiting in line, 2 jobs before it"
+    )
+    app.select_slider(key="t").set_value(1.0).run()
+    assert "t = 1 against" in said(app), "the dial goes on turning"
+    app.button(key="stop_errand").click().run()
+    assert left.wait(10)
+    app.run()
+    assert not app.get("progress") and not app.error
+    assert app.button(key="make_allocations").label == "Who goes where: make the file"
+
+
+def test_a_table_nobody_waits_for_is_given_up(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = threading.Event()
+
+    def waits(*arguments: Any) -> bytes:
+        try:
+            while True:
+                arguments[-1](0.25, "writing")
+                time.sleep(0.05)
+        finally:
+            left.set()
+
+    app = opened(dataset="generated-12k", k="5")
+    monkeypatch.setattr(tasks, "table", waits)
+    monkeypatch.setattr(errand, "LINGER", 0.2)
+    app.button(key="make_allocations").click().run()
+    assert not left.is_set()
+    monkeypatch.setattr(errand.runtime, "exists", lambda: True)
+    monkeypatch.setattr(
+        errand.runtime, "get_instance", lambda: SimpleNamespace(is_active_session=lambda _: False)
+    )
+    assert left.wait(10)
+
+
+def test_a_table_that_cannot_be_made_is_a_sentence_beside_its_button(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> bytes:
+        msg = "There is not enough memory on this server for this much work."
+        raise MemoryError(msg)
+
+    app = opened(dataset="generated-12k", k="4")
+    with monkeypatch.context() as patch:
+        patch.setattr(tasks, "table", full)
+        make_allocations(app)
+    assert ["not enough memory" in said.value for said in app.error] == [True]
+    make_allocations(app)
+    assert not app.error and "Who goes where" in saves(app)
 
 
 def dial(app: AppTest) -> float:

@@ -13,12 +13,14 @@ from typing import Any
 
 from tkm_core.jobs.problems import BUSY, CLOSED, LOST, NO_WORKER, TOO_LONG, BusyError, JobError
 from tkm_core.jobs.process import Worker
-from tkm_core.jobs.worker import CANCELLED, DONE, PROGRESS, READY
+from tkm_core.jobs.worker import CANCELLED, DONE, PROGRESS, READY, rest_of
 from tkm_core.progress import Progress, silent
 
 BEAT = 0.15  # seconds between two looks at a job by those who wait for it
+HURRY = 0.5  # seconds it goes on where it is certain that whoever left will not come back
 LINGER = 3.0  # seconds a job goes on without anyone: a page that is drawn anew asks again at once
 GRACE = 2.0  # seconds a worker gets to stop by itself
+GATHERING = 5  # times as long, if it has to gather what is finished
 PATIENCE = 60.0  # seconds a worker gets to start
 
 log = logging.getLogger("evenreach.jobs")
@@ -41,6 +43,7 @@ class Job:
     finished: threading.Event = field(default_factory=threading.Event)
     result: Any = None
     problem: BaseException | None = None
+    rest: Callable[[Any], object] | None = None
 
     def unwanted(self) -> bool:
         """Whether nobody has waited for it for a while."""
@@ -119,6 +122,7 @@ class JobPool:
         about: Mapping[str, Any],
         progress: Progress | None = None,
         small: bool = False,
+        rest: Callable[[Any], object] | None = None,
     ) -> Any:
         """Do a job, or join those who wait for the same one.
 
@@ -137,6 +141,8 @@ class JobPool:
             An exception raised in it leaves the job; when all have left, it is cancelled.
         small : bool
             Whether it takes so little that it is done in this thread until the first worker has started.
+        rest : callable, optional
+            Called with what was finished of a cancelled job, if its function says so (see `leave_rest`).
 
         Raises
         ------
@@ -145,8 +151,8 @@ class JobPool:
         """
         tell = progress or silent
         if self.workers == 0 or (small and not self._started.is_set()):
-            return self._here(function, arguments, about, tell)
-        job = self._ask(key, function, arguments, about)
+            return self._here(function, arguments, about, tell, rest)
+        job = self._ask(key, function, arguments, about, rest)
         try:
             while not job.finished.wait(BEAT):
                 tell(job.fraction, self._standing(job))
@@ -155,6 +161,15 @@ class JobPool:
         if job.problem is not None:
             raise job.problem
         return job.result
+
+    def give_up(self, key: Hashable) -> bool:
+        """Say that whoever left a job will not come back; returns whether it runs and so may leave a rest."""
+        with self._changed:
+            job = self._jobs.get(key)
+            if job is None or job.alone_since is None:
+                return False
+            job.alone_since = min(job.alone_since, time.monotonic() - LINGER + HURRY)
+            return job.begun is not None
 
     def health(self) -> Health:
         """How the pool is now."""
@@ -183,14 +198,18 @@ class JobPool:
         arguments: tuple[Any, ...],
         about: Mapping[str, Any],
         tell: Progress,
+        rest: Callable[[Any], object] | None,
     ) -> Any:
         job = Job(None, function, arguments, about, begun=time.monotonic())
         outcome = "left"
         try:
             result = function(*arguments, progress=tell)
             outcome = "done"
-        except Exception:
-            outcome = "failed"
+        except BaseException as problem:
+            if rest is not None and rest_of(problem) is not None:
+                rest(rest_of(problem))
+            elif isinstance(problem, Exception):
+                outcome = "failed"
             raise
         finally:
             _write(job, outcome)
@@ -202,6 +221,7 @@ class JobPool:
         function: Callable[..., Any],
         arguments: tuple[Any, ...],
         about: Mapping[str, Any],
+        rest: Callable[[Any], object] | None,
     ) -> Job:
         with self._changed:
             if self._closed:
@@ -210,7 +230,7 @@ class JobPool:
             if job is None:
                 if len(self._line) >= self.most_waiting:
                     raise BusyError(BUSY.format(waiting=len(self._line)))
-                job = self._jobs[key] = Job(key, function, arguments, about)
+                job = self._jobs[key] = Job(key, function, arguments, about, rest=rest)
                 self._line[id(job)] = job
                 self._changed.notify()
             job.askers += 1
@@ -294,25 +314,20 @@ class JobPool:
             worker.connection.send((job.function, job.arguments))
             while True:
                 if worker.connection.poll(BEAT):
-                    kind, *rest = worker.connection.recv()
+                    kind, *told = worker.connection.recv()
                     if kind != PROGRESS:
-                        return self._answer(kind, rest[0], rest[1], why)
-                    job.fraction, job.text = rest
+                        return self._answer(job, kind, told[0], told[1], why)
+                    job.fraction, job.text = told
                 now = time.monotonic()
                 if not why:
-                    why = (
-                        "too long"
-                        if now - started > 60 * self.minutes
-                        else "cancelled"
-                        if self._given_up(job)
-                        else ""
-                    )
+                    late = now - started > 60 * self.minutes
+                    why = "too long" if late else "cancelled" if self._given_up(job) else ""
                     if why:
-                        stop_by = now + GRACE
+                        stop_by = now + GRACE * (1 if job.rest is None else GATHERING)
                         worker.connection.send((None, ()))
                 if now > stop_by:
                     worker.end()
-                    return self._answer(CANCELLED, None, 0, why)
+                    return self._answer(job, CANCELLED, None, 0, why)
         except (EOFError, OSError):
             worker.end()
             return "lost", None, JobError(LOST), 0
@@ -321,11 +336,13 @@ class JobPool:
             return "failed", None, problem, 0
 
     def _answer(
-        self, kind: str, what: Any, peak: int, why: str
+        self, job: Job, kind: str, what: Any, peak: int, why: str
     ) -> tuple[str, Any, BaseException | None, int]:
         if kind == DONE:
             return "done", what, None, peak
         if kind == CANCELLED:
+            if job.rest is not None and what is not None:
+                job.rest(what)
             sentence = TOO_LONG.format(minutes=f"{self.minutes:g}") if why == "too long" else LOST
             return why, None, JobError(sentence), peak
         return "out of memory" if isinstance(what, MemoryError) else "failed", None, what, peak

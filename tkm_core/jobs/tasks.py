@@ -13,6 +13,8 @@ from tkm_core.comparison import neighbourhoods, solve
 from tkm_core.config import config
 from tkm_core.curve import Curve
 from tkm_core.existing import Existing
+from tkm_core.export import PlanFile, Restored, restore_plan, to_bytes
+from tkm_core.export import table as export_table
 from tkm_core.jobs.mending import mend_cache
 from tkm_core.jobs.pool import JobPool
 from tkm_core.methods import Solution
@@ -23,6 +25,7 @@ from tkm_core.residents import Report, Residents, ResidentsError, load_residents
 
 MODULES = ("tkm_core.jobs.tasks",)  # what a worker imports; doing so also mends its cache of compiled code
 
+LARGEST_FILE = 400e6  # bytes: it is held in the server's memory until it is fetched
 SMALL = 2_000  # residents; the first plan on a new server need not wait for its workers
 
 mend_cache()
@@ -101,6 +104,59 @@ def radius(residents: Residents, k: int, progress: Progress) -> Floats | None:
         ("radius", residents.fingerprint, k), neighbourhoods, residents, k, progress=progress
     )
     return found
+
+
+def restored(key: Hashable, saved: PlanFile, residents: Residents, progress: Progress) -> Restored:
+    """A plan from its file, with its trade-off curve, as `restore_plan` brings it back, from a worker.
+
+    Parameters
+    ----------
+    key : hashable
+        A digest of the file.
+    saved : PlanFile
+    residents : Residents
+    progress : callable
+        As in `JobPool.run`.
+
+    Raises
+    ------
+    PlanFileError
+        If the file was changed after it was saved.
+    """
+    asked = ("restore", residents.fingerprint, key)
+    made = _elsewhere(asked, _restored_parts, residents, residents.name, saved, progress=progress)
+    path, baseline, curve, i, same_data, message = made
+    fixed = saved.fixed_names
+    plan = Plan(residents, saved.k, saved.random_state, saved.criterion, path, baseline, {None: curve}, fixed)
+    return Restored(plan, i, same_data=same_data, message=message)
+
+
+def table(key: Hashable, plan: Plan, i: int, what: str, file_format: str, progress: Progress) -> bytes:
+    """One of the tables of a plan as a file, as `to_bytes` makes it, from a worker.
+
+    Parameters
+    ----------
+    key : hashable
+        Of the data and the plan; who holds the same key is handed the same file, names in it included.
+    plan : Plan
+    i : int
+        Setting of the dial.
+    what, file_format : str
+        As in `tkm_core.export`.
+    progress : callable
+        As in `JobPool.run`.
+
+    Raises
+    ------
+    ValueError
+        If the file gets too large to be handed out.
+    """
+    home = plan.residents
+    sent = replace(plan, residents=replace(_bare(home), labels=home.labels), _curves={})
+    asked = ("table", key, plan.path.centers[i].tobytes(), i, what, file_format)
+    about = {"job": "table", "residents": len(home), "format": file_format}
+    made: bytes = pool().run(asked, _table, sent, i, what, file_format, about=about, progress=progress)
+    return made
 
 
 def residents(
@@ -183,6 +239,29 @@ def _plan_parts(
     )
     curve = made.trade_off(progress=part(progress, 0.85, 1.0))
     return made.path, np.asarray(made.baseline), curve
+
+
+def _restored_parts(
+    residents: Residents, name: str, saved: PlanFile, progress: Progress
+) -> tuple[TiltedPath, Floats, Curve, int, bool, str]:
+    """What makes a restored plan beside its residents, which stay where they are; its message says their name."""
+    found = restore_plan(saved, replace(residents, name=name), progress=part(progress, 0.0, 0.85))
+    curve = found.plan.trade_off(progress=part(progress, 0.85, 1.0))
+    return found.plan.path, found.plan.baseline, curve, found.i, found.same_data, found.message
+
+
+def _table(plan: Plan, i: int, what: str, file_format: str, progress: Progress) -> bytes:
+    progress(0.0, "gathering the figures")
+    frame = export_table(plan, i, what)
+    progress(0.3, "writing the file")
+    made = to_bytes(frame, file_format)
+    if len(made) > LARGEST_FILE:
+        msg = (
+            f"This file would have {len(made) / 1e6:,.0f} MB, more than the {LARGEST_FILE / 1e6:,.0f} MB that "
+            "this server hands out. Parquet and CSV hold the same in less."
+        )
+        raise ValueError(msg)
+    return made
 
 
 def _bare(residents: Residents) -> Residents:

@@ -38,6 +38,16 @@ class CancelledJobError(Exception):
     """Nobody waits for the job any more."""
 
 
+def leave_rest(wish: BaseException, rest: Any) -> None:
+    """Put what is finished into the exception by which a job is stopped, before it is raised again."""
+    wish.rest = rest  # type: ignore[attr-defined]
+
+
+def rest_of(wish: BaseException) -> Any:
+    """What was finished when a job was stopped, or None."""
+    return getattr(wish, "rest", None)
+
+
 def limit(memory_mb: int) -> None:
     """Low priority, a bound on memory, and the first to go where the whole machine runs out of it."""
     os.nice(NICE)
@@ -76,8 +86,8 @@ class Desk:
         """Do a job; whatever happens in it becomes an answer."""
         try:
             return DONE, function(*arguments, progress=self.progress), peak_mb()
-        except CancelledJobError:
-            return CANCELLED, None, peak_mb()
+        except CancelledJobError as wish:
+            return CANCELLED, rest_of(wish), peak_mb()
         except MemoryError:
             return FAILED, MemoryError(NO_MEMORY), peak_mb()
         except OSError as problem:

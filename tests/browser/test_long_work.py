@@ -1,0 +1,54 @@
+"""Long work beside the plan: files of many rows and experiments, in a real browser."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit, ready, settled
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def test_a_large_file_is_made_while_the_dial_goes_on(visit: Visit) -> None:
+    page = visit("/?dataset=generated-150k&k=3")
+    ready(page)
+    page.get_by_role("button", name="Download").click()
+    make = page.get_by_role("button", name="Who goes where: make the file")
+    make.click()
+    bar = page.locator(".st-key-errand_bar")
+    expect(bar).to_contain_text("Who goes where at t = 0.25: ")
+    bar.get_by_role("button", name="Stop").click()
+    expect(make).to_be_visible()
+    make.click()
+    expect(bar).to_be_visible()
+    page.keyboard.press("Escape")
+    page.locator(".st-key-t input[type=range]").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".st-key-hero")).to_contain_text("t = 0.3 against")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".st-key-hero")).to_contain_text("t = 0.25 against")
+    page.get_by_role("button", name="Download").click()
+    save = page.get_by_role("button", name="Who goes where", exact=True)
+    expect(save).to_be_visible()
+    settled(page)
+    with page.expect_download() as saved:
+        save.click()
+    assert saved.value.suggested_filename.endswith("k3-t0.25-allocations.geojson")
+    assert len(re.findall(rb'"resident"', Path(saved.value.path()).read_bytes())) == 150_000
+
+
+def test_a_stopped_experiment_shows_what_is_finished(visit: Visit) -> None:
+    page = visit("/lab?dataset=sacramento&k=8")
+    page.locator(".st-key-experiment").get_by_role("combobox").click()
+    page.get_by_role("option", name="How unequal each cluster is").click()
+    page.get_by_text("As in the paper").click()
+    expect(page.get_by_text("Not run yet with these settings")).to_be_visible()
+    settled(page)
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator(".st-key-long_work")).to_contain_text("repeat 2")
+    page.locator(".st-key-long_work").get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped: How unequal each cluster is")).to_be_visible()
+    expect(page.get_by_role("heading", name="What the numbers say")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Stopped after \d+ of 100 runs"))).to_be_visible()
