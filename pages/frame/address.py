@@ -212,5 +212,6 @@ def link() -> str:
     from urllib.parse import urlencode, urlsplit
 
     parts = urlsplit(st.context.url or "")
-    here = f"{parts.scheme}://{parts.netloc}/" if parts.netloc else "/"
+    path = st.get_option("server.baseUrlPath").strip("/")  # where a proxy serves the app
+    here = (f"{parts.scheme}://{parts.netloc}" if parts.netloc else "") + (f"/{path}/" if path else "/")
     return here + (f"?{urlencode(query())}" if query() else "")

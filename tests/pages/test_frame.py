@@ -2,10 +2,12 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.frame import address
 from pages.frame.shelf import Shelf
 from pages.frame.words import escaped
 
@@ -89,3 +91,15 @@ def test_whatever_goes_wrong_is_a_sentence_on_screen() -> None:
     assert not app.exception
     assert "should not have" in app.error[0].value
     assert "secret" not in app.error[0].value
+
+
+@pytest.mark.parametrize(("base", "shared"), [("", "/?k=5"), ("tools/reach", "/tools/reach/?k=5")])
+def test_a_shared_link_leads_to_the_path_that_a_proxy_serves(
+    monkeypatch: pytest.MonkeyPatch, base: str, shared: str
+) -> None:
+    here = SimpleNamespace(url=f"https://city.example/{base}/compare?k=9")
+    monkeypatch.setattr(
+        address, "st", SimpleNamespace(context=here, get_option={"server.baseUrlPath": base}.get)
+    )
+    monkeypatch.setattr(address, "query", lambda: {"k": "5"})
+    assert address.link() == f"https://city.example{shared}"
