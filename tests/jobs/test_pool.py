@@ -327,6 +327,18 @@ def test_one_line_a_job_says_what_and_how_long(pool: JobPool, caplog: pytest.Log
     assert (failed["outcome"], failed["error"]) == ("failed", "ValueError")
 
 
+def test_a_job_without_workers_is_logged_alike(caplog: pytest.LogCaptureFixture) -> None:
+    def left(_fraction: float, _text: str) -> None:
+        raise KeyboardInterrupt
+
+    with caplog.at_level(logging.INFO, "evenreach.jobs"):
+        JobPool(0).run("here", work.double, 1, about=ABOUT)
+        with pytest.raises(KeyboardInterrupt):
+            JobPool(0).run("left", work.steps, 0.3, about=ABOUT, progress=left)
+    assert [json.loads(line)["outcome"] for line in caplog.messages] == ["done", "cancelled"]
+    assert '"waited_s": 0.0' in caplog.messages[0]
+
+
 def test_full_disk_is_a_sentence(pool: JobPool) -> None:
     with pytest.raises(ValueError, match=r"disk is full.* try again later"):
         pool.run("fill", work.fill_disk, about=ABOUT)

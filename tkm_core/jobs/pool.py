@@ -201,7 +201,7 @@ class JobPool:
         rest: Callable[[Any], object] | None,
     ) -> Any:
         job = Job(None, function, arguments, about, begun=time.monotonic())
-        outcome = "left"
+        outcome = "cancelled"  # unless it ends in another way: its asker has left
         try:
             result = function(*arguments, progress=tell)
             outcome = "done"
@@ -385,7 +385,7 @@ def _write(job: Job, outcome: str, peak_mb: int = 0) -> None:
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
         **job.about,
         "outcome": outcome,
-        "waited_s": round(begun - job.asked, 3),
+        "waited_s": max(0.0, round(begun - job.asked, 3)),
         "took_s": round(now - begun, 3),
     }
     if peak_mb:
