@@ -33,6 +33,7 @@ AUTH_KEYS = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "ser
 SHORTEST_SECRET = 32
 
 log = logging.getLogger("evenreach")
+SWITCH = 0.0003  # seconds a thread computes before others get their turn: Python's 5 ms add up to a third of an answer
 
 
 def check_login(settings: Config) -> None:
@@ -144,6 +145,7 @@ def main() -> None:
         sys.exit(f"EvenReach cannot start. {problem}")
     sys.argv = [str(ROOT / "app.py")]  # whose neighbours .streamlit/ and static/ are
     writable_cache()
+    sys.setswitchinterval(SWITCH)
     try:
         warm()
     except (JobError, ValueError, MemoryError) as problem:  # serve all the same: each page says what is wrong
