@@ -1,13 +1,8 @@
 import json
 import os
-import pty
 import re
-import select
-import signal
 import subprocess
 import sys
-import termios
-import time
 import types
 from pathlib import Path
 
@@ -312,69 +307,6 @@ def test_interruption_is_clean(monkeypatch, capsys):
     monkeypatch.setattr("tkm_core.plan.make_plan", interrupted)
     assert main(["plan", "sacramento"]) == 130
     assert capsys.readouterr().err == "tkm_core: Stopped.\n"
-
-
-def watch(arguments, until, timeout=60):
-    """Run in a pseudo-terminal; send Ctrl-C when `until` is seen. Returns status and all that was shown."""
-    leader, follower = pty.openpty()
-    termios.tcsetwinsize(follower, (24, 100))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tkm_core", *arguments],
-        cwd=ROOT,
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-        start_new_session=True,
-        # a test run started in the background ignores Ctrl-C, and so would its children
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    os.close(follower)
-    shown, sent, end = b"", False, time.monotonic() + timeout
-    while time.monotonic() < end:
-        if select.select([leader], [], [], 0.2)[0]:
-            try:
-                piece = os.read(leader, 65536)
-            except OSError:  # the other end is closed
-                break
-            shown += piece
-        if until and until in shown and not sent:
-            process.send_signal(signal.SIGINT)
-            sent = True
-        if process.poll() is not None and not select.select([leader], [], [], 0.1)[0]:
-            break
-    try:
-        status = process.wait(timeout=30)
-    finally:
-        process.kill()
-        process.wait()
-        os.close(leader)
-    return status, shown.decode(errors="replace")
-
-
-def test_progress_is_shown_on_a_terminal():
-    status, shown = watch(["plan", "generated-500", "-k", "5"], until=None)
-    assert status == 0
-    assert re.search(r"\d+ %\|", shown)
-    assert "t = 0.3 against" in shown
-
-
-def test_ctrl_c_stops_without_a_traceback(tmp_path):
-    out = tmp_path / "out.csv"
-    status, shown = watch(["plan", "generated-1m", "-k", "12", "-o", str(out)], until=b" %|")
-    assert status == 130
-    assert "Stopped." in shown
-    assert "Traceback" not in shown
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_closed_pipe_is_no_error():
-    done = subprocess.run(
-        f"{sys.executable} -m tkm_core plan generated-300 -k 2 | head -n 1", shell=True, cwd=ROOT,
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert "Traceback" not in done.stderr
-    assert "BrokenPipe" not in done.stderr
-    assert done.stdout.startswith("Generated city")
 
 
 def test_arrows_survive_an_old_terminal():
