@@ -1,7 +1,8 @@
 """Settings: every bad one is refused with a sentence, and every one is documented."""
 
 import re
-from dataclasses import fields
+import tomllib
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,24 @@ def test_what_cannot_be_is_refused_with_a_sentence(name: str, value: str, senten
         Config.read({name: value})
     assert str(refused.value).startswith(name)
     assert len(str(refused.value)) < 500
+
+
+def test_a_plain_start_asks_nothing_and_is_reached_from_this_machine_only() -> None:
+    server = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["server"]
+    assert (server["address"], server["showEmailPrompt"]) == ("localhost", False)
+    assert server["maxUploadSize"] == Config().upload_mb
+
+
+def test_compose_passes_every_setting_on_and_its_limits_fit_into_the_container() -> None:
+    text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
+    passed = dict(re.findall(r"^ +(EVENREACH_\w+): \$\{\1:-(\w*)\}", text, re.MULTILINE))
+    # port and address are those of the container: `ports` says what the world sees
+    assert sorted(passed) == sorted(set(NAMES) - {"EVENREACH_PORT", "EVENREACH_ADDRESS"})
+    settings = Config.read(passed)
+    assert Config.read({}) == replace(settings, workers=Config().workers, worker_memory_mb=4_096)
+    limit = re.search(r"mem_limit: (\d+)g", text)
+    assert limit
+    assert 1_024 + settings.workers * settings.worker_memory_mb <= 1_024 * int(limit[1])
 
 
 def test_the_operations_page_names_every_setting_with_its_default() -> None:
