@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import APP, Opened, turn_to
+from tkm_core.version import VERSION
 
 TABLE = b"name;lon;lat;population\n" + b"".join(
     f"p{i};{13 + i / 100:.2f};{52 + (i * 7 % 11) / 100:.2f};{i + 1}\n".encode() for i in range(30)
@@ -81,7 +82,9 @@ def test_how_many_tells_what_one_more_buys(opened: Opened) -> None:
 def test_help_has_its_four_parts(opened: Opened) -> None:
     app = opened("guide")
     assert [tab.label for tab in app.tabs] == ["The method", "Glossary", "Limits and privacy", "How to cite"]
-    assert "straight lines" in " ".join(block.value for block in app.markdown)
+    texts = " ".join(block.value for block in app.markdown)
+    assert "straight lines" in texts
+    assert f"EvenReach {VERSION}" in texts
 
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in (Path(APP).parent / "pages").glob("[a-z]*.py")))

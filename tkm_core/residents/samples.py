@@ -113,7 +113,7 @@ SAMPLES: Mapping[str, Sample] = MappingProxyType(
             Sample(
                 key="san-francisco",
                 title="San Francisco census tracts",
-                description="205 census tracts with their population of 2000, and 16 candidate sites.",
+                description="205 census tracts with their population of 2000.",
                 source="US Census 2000, from the test data of spopt (PySAL).",
                 licence="US Census: public domain; spopt: BSD 3-Clause.",
                 file="san-francisco.csv",
