@@ -44,10 +44,16 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
         "-t", type=dial, help="the fairness dial: 0 is k-means, 10 nearly minimax (default 0.3)"
     )
     plan.add_argument(
-        "--budget", type=_number, metavar="PERCENT", help="fairest plan with this much longer trips"
+        "--budget",
+        type=_number,
+        metavar="PERCENT",
+        help="choose t: the fairest plan whose average trip is at most so much longer than with k-means++",
     )
     plan.add_argument(
-        "--criterion", choices=("cluster", "city"), default="cluster", help="which solution wins"
+        "--criterion",
+        choices=("cluster", "city"),
+        default="cluster",
+        help="what the best of several searches is lowest in: the paper's tilted SSE, or the city-wide cost",
     )
     plan.add_argument("--existing", metavar="FILE", help="existing facilities, which never move")
     plan.add_argument("--standard", type=_positive, metavar="DISTANCE", help="service standard, in --unit")
@@ -72,7 +78,9 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
 def _add_data(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that say what to read and how many facilities to place."""
     parser.add_argument(
-        "file", metavar="FILE", help="residents: a file, or a sample (sacramento, toulouse, ...)"
+        "file",
+        metavar="FILE",
+        help="residents: a file, or a sample (sacramento, san-francisco, toulouse, generated)",
     )
     parser.add_argument("-k", type=whole(1), help="number of new facilities (default 8)")
     parser.add_argument(
