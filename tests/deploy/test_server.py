@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -119,25 +118,25 @@ async def _page(port: int, query: str) -> int:
         return one.errors
 
 
-def test_no_message_relies_on_what_the_browser_should_have_kept(server: Running) -> None:
-    """A browser that lags behind has dropped it by then, and would lose the page for good."""
-
-    async def sent() -> list[ForwardMsg]:
-        async with load.visits(server.port, 1) as (one,):
-            return await _answers(one, ClientState(query_string=load.CITY))
-
-    messages = finish(sent())
-    assert max(message.ByteSize() for message in messages) > 100_000
-    assert not any(message.metadata.cacheable for message in messages)
-
-
-async def _answers(one: load.Person, wish: ClientState) -> list[ForwardMsg]:
+async def answers(one: load.Person, wish: ClientState) -> list[ForwardMsg]:
     """Everything the server sends for one wish."""
     await one.socket.send(BackMsg(rerun_script=wish).SerializeToString())
     found = [ForwardMsg.FromString(await one.socket.recv())]
     while found[-1].WhichOneof("type") != "script_finished":
         found.append(ForwardMsg.FromString(await one.socket.recv()))
     return found
+
+
+def test_no_message_relies_on_what_the_browser_should_have_kept(server: Running) -> None:
+    """A browser that lags behind has dropped it by then, and would lose the page for good."""
+
+    async def sent() -> list[ForwardMsg]:
+        async with load.visits(server.port, 1) as (one,):
+            return await answers(one, ClientState(query_string=load.CITY))
+
+    messages = finish(sent())
+    assert max(message.ByteSize() for message in messages) > 100_000
+    assert not any(message.metadata.cacheable for message in messages)
 
 
 def test_the_address_is_right_when_turns_are_quicker_than_it(server: Running) -> None:
@@ -152,7 +151,7 @@ def test_the_address_is_right_when_turns_are_quicker_than_it(server: Running) ->
                 wish.widget_states.widgets.add(id=one.dial).string_array_value.data.append(t)
                 found += [
                     message.page_info_changed.query_string
-                    for message in await _answers(one, wish)
+                    for message in await answers(one, wish)
                     if message.WhichOneof("type") == "page_info_changed"
                 ]
         return found
@@ -175,16 +174,6 @@ def test_a_browser_that_goes_away_takes_its_work_with_it(server: Running) -> Non
     until(lambda: server.health()["running"] == 0)
     until(lambda: server.lines()[-1]["outcome"] == "cancelled")
     assert finish(_page(server.port, "dataset=toulouse&k=4")) == 0
-
-
-def test_a_browser_gone_in_the_middle_of_an_upload_leaves_nothing_behind(server: Running) -> None:
-    with socket.create_connection(("127.0.0.1", server.port)) as door:
-        door.sendall(
-            b"PUT /_stcore/upload_file/a/b HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\n"
-            b"Content-Length: 100000000\r\n\r\n--b\r\n" + b"x" * 100_000
-        )
-    assert server.health()["status"] == "ok"
-    assert finish(_page(server.port, "dataset=toulouse&k=5")) == 0
 
 
 def test_the_log_says_what_and_how_long_and_never_who(server: Running) -> None:

@@ -169,13 +169,14 @@ def test_all_workers_killed_while_idle_are_replaced(pool: JobPool) -> None:
     assert pool.health().well
 
 
-def test_out_of_memory_is_a_sentence_and_the_worker_lives_on(pool: JobPool) -> None:
+@pytest.mark.parametrize("way", ["devour", "fail_silently"])
+def test_out_of_memory_is_a_sentence_and_the_next_job_finds_a_sound_worker(pool: JobPool, way: str) -> None:
     until(lambda: pool.health().alive == 2)
-    before = {worker.process.pid for worker in pool._staff.values()}
+    how = {"devour": (work.devour, 2_000), "fail_silently": (work.fail_silently,)}[way]
     with pytest.raises(MemoryError, match=r"not enough memory on this server .* fewer residents"):
-        pool.run("devour", work.devour, 2_000, about=ABOUT)
+        pool.run(way, *how, about=ABOUT)
     assert pool.run("small", work.devour, 10, about=ABOUT) == 10 * 2**17
-    assert {worker.process.pid for worker in pool._staff.values()} == before
+    until(lambda: pool.health().alive == 2)
 
 
 @pytest.mark.usefixtures("impatient")

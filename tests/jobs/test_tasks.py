@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
 
+from tests.jobs import work
 from tkm_core import export
 from tkm_core.comparison import solve
 from tkm_core.config import Config
@@ -69,6 +70,14 @@ def test_a_table_from_a_worker_is_the_table(pool: JobPool) -> None:
         made = tasks.table("town", plan, 1, "allocations", file_format, quiet)
         assert made == export.to_bytes(export.table(plan, 1, "allocations"), file_format)
     assert b'"home 49"' in made
+
+
+@pytest.mark.parametrize("file_format", export.FORMATS)
+def test_a_table_on_a_full_disk_is_a_sentence_and_never_a_part_of_it(pool: JobPool, file_format: str) -> None:
+    plan = make_plan(load_sample("generated", n=1000), 2, t=[0, 1], random_state=0)
+    bare = replace(plan, _curves={})
+    with pytest.raises(ValueError, match="disk is full"):
+        pool.run(file_format, work.write_on_full_disk, bare, file_format, about={"job": "test"})
 
 
 def test_a_file_too_large_to_be_handed_out_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from tkm_core.jobs import tasks
 from tkm_core.jobs.worker import leave_rest
+from tkm_core.plan import Plan
 
 Progress = Callable[[float, str], None]
 
@@ -48,6 +50,21 @@ def die(progress: Progress) -> None:
 
 def devour(megabytes: int, progress: Progress) -> float:
     return float(np.ones(megabytes * 2**17).sum())
+
+
+def fail_silently(progress: Progress) -> None:
+    """As compiled code does that gets no memory."""
+    msg = "error return without exception set"
+    raise SystemError(msg)
+
+
+def write_on_full_disk(plan: Plan, file_format: str, progress: Progress) -> bytes:
+    """As on a disk that gets full on the way: no file may have more than 20,000 bytes."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
+    try:
+        return tasks._table(plan, 1, "allocations", file_format, progress)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
 def refuse(progress: Progress) -> None:

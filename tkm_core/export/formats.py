@@ -4,12 +4,14 @@ import csv
 import re
 import tempfile
 from collections.abc import Callable, Mapping
+from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import geopandas as gpd
 import pandas as pd
+from pyogrio.errors import DataLayerError, DataSourceError
 
 FORMATS: Mapping[str, str] = MappingProxyType(
     {
@@ -116,8 +118,15 @@ def _write_layers(layers: Mapping[str, gpd.GeoDataFrame], file: Path, file_forma
         msg = f"A .{file_format} file holds one table, not {len(layers)}: write several to a .gpkg file."
         raise ValueError(msg)
     writer = {"geojson": _geojson, "gpkg": _gpkg, "csv": _csv, "kml": _kml, "parquet": _parquet}[file_format]
-    for name, frame in layers.items():
-        writer(frame, file, name)
+    try:
+        for name, frame in layers.items():
+            writer(frame, file, name)
+    except (DataSourceError, DataLayerError) as problem:
+        msg = (
+            "The file could not be written, most likely because the disk is full. Free some space and try again. "
+            f"({str(problem)[:200]})"
+        )
+        raise ValueError(msg) from problem
 
 
 def _geojson(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
@@ -127,7 +136,7 @@ def _geojson(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
     elif frame.crs.to_epsg() is None:
         msg = f"GeoJSON cannot name the reference system {frame.crs.name!r}: use .gpkg or .parquet, or WGS84."
         raise ValueError(msg)
-    frame.to_file(file, driver="GeoJSON", engine="pyogrio", layer=name, **options)
+    _write_text(frame, file, driver="GeoJSON", layer=name, **options)
 
 
 def _gpkg(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
@@ -145,7 +154,14 @@ def _kml(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
         titles = named.pop("name").fillna(titles)
     named.insert(0, "Name", titles)
     # The other KML driver of GDAL writes some text without escaping it.
-    named.to_file(file, driver="KML", engine="pyogrio", layer=name)
+    _write_text(named, file, driver="KML", layer=name)
+
+
+def _write_text(frame: gpd.GeoDataFrame, file: Path, **options: Any) -> None:
+    """Write through memory: on a full disk these drivers of GDAL leave a part of the file, and say nothing."""
+    content = BytesIO()
+    frame.to_file(content, engine="pyogrio", **options)
+    file.write_bytes(content.getbuffer())
 
 
 def _csv(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:  # noqa: ARG001 - all writers take a layer's name

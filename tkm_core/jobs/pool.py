@@ -270,6 +270,8 @@ class JobPool:
                 self._finish(job, "failed", problem=JobError(NO_WORKER))
                 continue
             outcome, result, problem, peak = self._through(worker, job)
+            if isinstance(problem, MemoryError):  # what it was doing may be half done: a new one is sound
+                worker.end()
             self._finish(job, outcome, result=result, problem=problem, peak_mb=peak)
         if worker is not None:
             worker.end()

@@ -88,7 +88,7 @@ class Desk:
             return DONE, function(*arguments, progress=self.progress), peak_mb()
         except CancelledJobError as wish:
             return CANCELLED, rest_of(wish), peak_mb()
-        except MemoryError:
+        except (MemoryError, SystemError):  # compiled code that gets no memory fails without saying why
             return FAILED, MemoryError(NO_MEMORY), peak_mb()
         except OSError as problem:
             # where nothing can be written at all, Python finds no temporary folder
