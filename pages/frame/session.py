@@ -2,6 +2,7 @@
 
 import gc
 import secrets
+import threading
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ D = TypeVar("D", DrawnDeck, DrawnFigure)
 PATIENCE = 0.4  # seconds of work before a progress bar appears: shorter ones would only flicker
 UPLOAD_HOURS = 24
 FILE_HOURS = 0.5  # a large file that was made for a download
+TIDY = 300.0  # seconds between two looks for what is too old
 FIGURE_BYTES = 256e6  # of drawn figures that are kept: those who look at the same city share them
 SEED = 0
 
@@ -80,15 +82,25 @@ class Shelves:
 @st.cache_resource(show_spinner=False)
 def shelves() -> Shelves:
     """Make the shelves, once a process; weights are numbers of residents."""
-    return Shelves(
+    made = Shelves(
         cities=Shelf(4_000_000),
         uploads=Shelf(10_000_000, hours=UPLOAD_HOURS),
         existing=Shelf(200_000, hours=UPLOAD_HOURS),
-        plans=Shelf(8_000_000),
-        results=Shelf(400),
-        figures=Shelf(FIGURE_BYTES),
+        plans=Shelf(8_000_000, hours=UPLOAD_HOURS),
+        results=Shelf(400, hours=UPLOAD_HOURS),
+        figures=Shelf(FIGURE_BYTES, hours=UPLOAD_HOURS),
         files=Shelf(tasks.LARGEST_FILE, hours=FILE_HOURS),
     )
+    threading.Thread(target=_keep_tidy, args=(made,), name="tidy", daemon=True).start()
+    return made
+
+
+def _keep_tidy(made: Shelves) -> None:
+    """Let nothing outlive its hours because nobody comes by."""
+    while True:
+        time.sleep(TIDY)
+        for shelf in vars(made).values():
+            shelf.tidy()
 
 
 @st.cache_resource(show_spinner=False)
@@ -184,8 +196,10 @@ def keep_upload(residents: Residents, title: str, people: str) -> City:
 
 
 def forget_upload() -> None:
-    """Remove this visitor's upload from the server and go back to the first sample."""
-    shelves().uploads.remove(address.get("upload"))
+    """Remove this visitor's upload and what was made of it from the server, and go back to the first sample."""
+    token = address.get("upload")
+    for shelf in vars(shelves()).values():
+        shelf.remove_about(token)
     address.put("dataset", address.FIELDS["dataset"].default)
     address.put("upload", "")
 

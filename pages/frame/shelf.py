@@ -64,6 +64,25 @@ class Shelf(Generic[T]):
         with self._lock:
             self._drop(key)
 
+    def remove_about(self, word: Hashable) -> None:
+        """Forget every key that has a word in it, however deep.
+
+        >>> shelf = Shelf(room=9)
+        >>> shelf.put((("town", 6), "map"), 1), shelf.put("village", 2)
+        (1, 2)
+        >>> shelf.remove_about("town")
+        >>> shelf.get((("town", 6), "map")), shelf.get("village")
+        (None, 2)
+        """
+        with self._lock:
+            for key in [key for key in self._kept if _has(key, word)]:
+                self._drop(key)
+
+    def tidy(self) -> None:
+        """Forget what is too old, even if nobody asks for anything."""
+        with self._lock:
+            self._forget()
+
     def once(
         self, key: Hashable, make: Callable[[], T], waiting: Callable[[], None], weight: float = 1.0
     ) -> T:
@@ -97,3 +116,7 @@ class Shelf(Generic[T]):
             if used >= too_old and (self._weight <= self.room or len(self._kept) == 1):
                 break
             self._drop(key)
+
+
+def _has(key: Hashable, word: Hashable) -> bool:
+    return key == word or (isinstance(key, tuple) and any(_has(part, word) for part in key))

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.frame import address
+from pages.frame import address, session
 from pages.frame.shelf import Shelf
 from pages.frame.words import escaped
 
@@ -39,6 +39,40 @@ def test_shelf_forgets_after_its_hours() -> None:
     assert shelf.get("a") == 1
     now[0] = 3599 + 3601
     assert shelf.get("a") is None
+
+
+def test_shelf_forgets_after_its_hours_though_nobody_asks() -> None:
+    now = [0.0]
+    shelf: Shelf[int] = Shelf(room=9, hours=1, clock=lambda: now[0])
+    shelf.put("a", 1)
+    now[0] = 3601
+    shelf.tidy()
+    assert not shelf._kept
+
+
+def test_a_removed_upload_takes_all_that_was_made_of_it_along() -> None:
+    shelves, token = session.shelves(), "token-of-an-upload-to-be-removed"
+    keys = {"uploads": token, "plans": (token, "f", 6, 0), "results": ("radius", token, "f", 6)}
+    keys |= {
+        "figures": ((token, "f", 6, 0), 7, ("map", 3)),
+        "files": (token, "f", b"", 3, "allocations", "csv"),
+    }
+    for name, key in keys.items():
+        getattr(shelves, name).put(key, b"x")
+    shelves.plans.put(("sacramento", "f", 6, 0), b"x")
+
+    def remove() -> None:
+        from pages.frame import address, session
+
+        address.put("upload", "token-of-an-upload-to-be-removed")
+        session.forget_upload()
+
+    app = AppTest.from_function(remove).run()
+    assert not app.exception
+    for name, key in keys.items():
+        assert getattr(shelves, name).get(key) is None, name
+    assert shelves.plans.get(("sacramento", "f", 6, 0)) == b"x"
+    shelves.plans.remove(("sacramento", "f", 6, 0))
 
 
 def test_shelf_makes_a_thing_once_for_all_who_ask() -> None:
