@@ -3,7 +3,7 @@ import re
 import pandas as pd
 import pytest
 
-from tests.test_cli import watch
+from tests.test_terminal import watch
 from tkm_core.__main__ import main
 from tkm_core.experiments import EXPERIMENTS
 
