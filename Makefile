@@ -26,14 +26,18 @@ browser: $(VENV)/.installed-dev
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-# The last line of each compiles the solver's kernels, so that nobody waits for it later.
-$(VENV)/.installed: requirements.txt | $(VENV)/bin/python
+# The solver's kernels are compiled ahead, so that nobody waits for it later, and all of them anew when one changes: what
+# was compiled before holds the others as they were then.
+COMPILED := $(addprefix tkm_core/,kernels.py tilted_mean.py explore.py coarse.py)
+$(VENV)/.installed: requirements.txt $(COMPILED) | $(VENV)/bin/python
 	$(BIN)/pip install --quiet -r requirements.txt
+	rm -f tkm_core/__pycache__/*.nb[ic]
 	$(BIN)/python -m tkm_core.kernels
 	touch $@
 
-$(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(VENV)/bin/python
+$(VENV)/.installed-dev: requirements-dev.txt requirements.txt $(COMPILED) | $(VENV)/bin/python
 	$(BIN)/pip install --quiet -r requirements-dev.txt
+	rm -f tkm_core/__pycache__/*.nb[ic]
 	$(BIN)/python -m tkm_core.kernels
 	touch $@ $(VENV)/.installed
 
