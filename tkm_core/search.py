@@ -41,7 +41,7 @@ class Effort:
     most: int
 
 
-MILD, STRONG = Effort(20, 2, 4), Effort(20, 3, 24)
+MILD, STRONG = Effort(20, 2, 4), Effort(20, 5, 24)
 COLUMN = {"city": 0, "cluster": 1}  # of a descent's values
 
 
