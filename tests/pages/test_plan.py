@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -181,19 +182,25 @@ def test_a_table_of_many_residents_is_made_first_and_then_saved(opened: Opened) 
     assert "Who goes where" in saves(app), "it is kept for a while"
 
 
-def test_a_table_in_the_making_shows_its_place_in_line_and_can_be_stopped(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def endless(text: str) -> tuple[threading.Event, Callable[..., bytes]]:
+    """A table that is never made, and what tells when its making was given up."""
     left = threading.Event()
 
     def waits(*arguments: Any) -> bytes:
         try:
             while True:
-                arguments[-1](0.25, "waiting in line, 2 jobs before it")
+                arguments[-1](0.25, text)
                 time.sleep(0.05)
         finally:
             left.set()
 
+    return left, waits
+
+
+def test_a_table_in_the_making_shows_its_place_in_line_and_can_be_stopped(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, waits = endless("waiting in line, 2 jobs before it")
     app = opened(dataset="generated-12k", k="5")
     monkeypatch.setattr(tasks, "table", waits)
     app.button(key="make_allocations").click().run()
@@ -210,16 +217,7 @@ def test_a_table_in_the_making_shows_its_place_in_line_and_can_be_stopped(
 
 
 def test_a_table_nobody_waits_for_is_given_up(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    left = threading.Event()
-
-    def waits(*arguments: Any) -> bytes:
-        try:
-            while True:
-                arguments[-1](0.25, "writing")
-                time.sleep(0.05)
-        finally:
-            left.set()
-
+    left, waits = endless("writing")
     app = opened(dataset="generated-12k", k="5")
     monkeypatch.setattr(tasks, "table", waits)
     monkeypatch.setattr(errand, "LINGER", 0.2)
