@@ -341,12 +341,7 @@ def ground_of(place: City, *, width: int, height: int) -> MapGround:
 def drawn(place: City, plan: Plan, what: Hashable, draw: Callable[[], D]) -> D:
     """A figure of a plan, drawn once for all who ask for the same; `what` says everything else it depends on."""
     key = (_plan_key(place, plan.k), hash(plan.path.centers.tobytes()), what)
-    found = shelves().figures.get(key)
-    if found is None:
-        made = draw()
-        shelves().figures.put(key, made, made.size)
-        return made
-    return cast("D", found)
+    return cast("D", shelves().figures.once(key, draw, lambda: None, lambda made: made.size))
 
 
 def look(people: str) -> Look:

@@ -84,7 +84,11 @@ class Shelf(Generic[T]):
             self._forget()
 
     def once(
-        self, key: Hashable, make: Callable[[], T], waiting: Callable[[], None], weight: float = 1.0
+        self,
+        key: Hashable,
+        make: Callable[[], T],
+        waiting: Callable[[], None],
+        weight: float | Callable[[T], float] = 1.0,
     ) -> T:
         """What is kept under a key, or make it; whoever comes second waits and calls `waiting` meanwhile."""
         with self._lock:
@@ -93,7 +97,10 @@ class Shelf(Generic[T]):
             waiting()
         try:
             found = self.get(key)
-            return self.put(key, make(), weight) if found is None else found
+            if found is not None:
+                return found
+            made = make()
+            return self.put(key, made, weight(made) if callable(weight) else weight)
         finally:
             lock.release()
             with self._lock:

@@ -137,3 +137,12 @@ def test_a_shared_link_leads_to_the_path_that_a_proxy_serves(
     )
     monkeypatch.setattr(address, "query", lambda: {"k": "5"})
     assert address.link() == f"https://city.example{shared}"
+
+
+def test_a_shelf_weighs_what_was_made() -> None:
+    shelf: Shelf[str] = Shelf(room=5)
+    for key in ("aaa", "bb"):
+        shelf.once(key, lambda key=key: key, lambda: None, len)
+    assert shelf.get("aaa") == "aaa"
+    shelf.once("c", lambda: "c", lambda: None, len)
+    assert shelf.get("bb") is None, "the longest unused went, since six do not fit"
