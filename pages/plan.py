@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.frame import address, controls, exports, rivals, sentences, session, words
 from tkm_core import figures
-from tkm_core.figures.drawn import DrawnDeck, DrawnFigure
+from tkm_core.figures.drawn import DrawnDeck
 from tkm_core.plan import Plan
 
 MAP_HEIGHT, PHONE_HEIGHT = 588, 400
@@ -47,10 +47,8 @@ def _consequences(place: session.City, plan: Plan) -> None:
                 place,
                 plan,
                 ("distances", i, look, standard),
-                lambda: DrawnFigure(
-                    figures.distances(
-                        evaluation, baseline, plan.residents.weights, look, standard=standard, height=222
-                    )
+                lambda: figures.distances(
+                    evaluation, baseline, plan.residents.weights, look, standard=standard, height=222
                 ),
             ),
             theme=None,
@@ -178,10 +176,8 @@ def _tradeoff(place: session.City, plan: Plan, i: int, look: figures.Look) -> No
             place,
             plan,
             ("tradeoff", i, look, x, y, budget, tuple(others.items())),
-            lambda: DrawnFigure(
-                figures.tradeoff(
-                    plan, i, look, utility=x, fairness=y, budget=budget, others=others, height=236
-                )
+            lambda: figures.tradeoff(
+                plan, i, look, utility=x, fairness=y, budget=budget, others=others, height=236
             ),
         ),
         theme=None,

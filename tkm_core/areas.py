@@ -45,16 +45,16 @@ def service_areas(residents: Residents, hull: shapely.Geometry, centers_xy: Floa
         cells = list(
             shapely.voronoi_polygons(shapely.multipoints(sites), extend_to=ground, ordered=True).geoms
         )
-    for cell, facility in zip(cells, first, strict=True):
-        area = shapely.segmentize(
-            cell.intersection(ground), width / 50
-        )  # straight in metres is not in degrees
-        areas[facility] = _to_degrees(residents, area)
+    cut = shapely.segmentize(
+        shapely.intersection(cells, ground), width / 50
+    )  # straight in metres is not in degrees
+    for area, facility in zip(_to_degrees(residents, cut), first, strict=True):
+        areas[facility] = area
     return areas
 
 
-def _to_degrees(residents: Residents, area: shapely.Geometry) -> shapely.Geometry:
-    """Carry an area to degrees; where it crosses the antimeridian, split it there."""
+def _to_degrees(residents: Residents, areas: npt.NDArray[np.object_]) -> list[shapely.Geometry]:
+    """Carry areas to degrees; where one crosses the antimeridian, split it there."""
     middle = float(residents.to_lonlat(residents.origin)[0])
 
     def unrolled(xy: Floats) -> Floats:
@@ -62,7 +62,11 @@ def _to_degrees(residents: Residents, area: shapely.Geometry) -> shapely.Geometr
         lonlat[:, 0] = middle + (lonlat[:, 0] - middle + 180) % 360 - 180
         return lonlat
 
-    area = shapely.make_valid(shapely.transform(area, unrolled))
+    return [_split(area) for area in shapely.make_valid(shapely.transform(areas, unrolled))]
+
+
+def _split(area: shapely.Geometry) -> shapely.Geometry:
+    """Bring what lies beyond the antimeridian to its other side."""
     west, _, east, _ = area.bounds
     if west >= -180 and east <= 180:
         return area

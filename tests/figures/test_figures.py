@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import date
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
 from tkm_core import figures
@@ -13,6 +14,7 @@ from tkm_core.figures.distances_chart import cumulative
 from tkm_core.figures.maps import continuous_ways
 from tkm_core.figures.palette import DARK, LIGHT, Palette, contrast, rgb
 from tkm_core.figures.report import html_report
+from tkm_core.figures.units import format_length
 from tkm_core.plan import Plan, make_plan
 from tkm_core.residents import Residents
 from tkm_core.residents.samples import load_sample
@@ -40,6 +42,11 @@ def test_all_residents_are_on_the_map_in_the_colour_of_their_facility(plan, grou
         members = drawn[f"residents-{j}"]
         assert len(members["data"]) == np.sum(found.labels == j)
         assert tuple(members["getFillColor"][:3]) == LIGHT.facility(j)
+        who = np.flatnonzero(found.labels == j)
+        assert [row["p"] for row in members["data"]] == np.round(plan.residents.lonlat[who], 5).tolist()
+        assert [row["tip"] for row in members["data"]] == [
+            f"{format_length(metres, 'km')} to {j + 1}" for metres in found.distance[who]
+        ]
     assert [row["p"] for row in drawn["sites"]["data"]] == np.round(plan.centers_lonlat(20), 6).tolist()
 
 
@@ -146,12 +153,26 @@ def test_gain_and_loss_differ_for_the_colour_blind(palette: Palette, kind: str) 
 
 
 def test_trade_off_marks_every_t_the_plan_and_the_baseline(plan) -> None:
-    figure = figures.tradeoff(plan, 12, figures.Look(unit="mi"), budget=5)
+    figure = go.Figure(figures.tradeoff(plan, 12, figures.Look(unit="mi"), budget=5).to_dict())
     plans = next(trace for trace in figure.data if trace.name == "plans")
     assert [row[0] for row in plans.customdata] == plan.t.tolist()
     assert list(plans.x) == pytest.approx(plan.curve.mean_distance / 1609.344)
     mine = figure.data[-1]
     assert (mine.x[0], mine.y[0]) == pytest.approx((plans.x[12], plans.y[12]))
+
+
+def test_distances_is_a_chart_that_plotly_accepts(plan) -> None:
+    drawn = figures.distances(
+        plan.evaluation(12, 9000.0),
+        plan.baseline_evaluation(9000.0),
+        plan.residents.weights,
+        figures.Look(),
+        standard=9000.0,
+    )
+    figure = go.Figure(drawn.to_dict())
+    assert drawn.size > 5000
+    assert max(figure.data[2].x) * 1000 >= plan.evaluation(12).largest_distance
+    assert figure.data[2].y[-1] == 100 or figure.data[0].y[-1] == 100
 
 
 def test_cumulative_is_the_plain_definition() -> None:

@@ -65,6 +65,7 @@ def layout(look: Look, *, height: int, x: str, y: str) -> dict[str, Any]:
         "font": {"family": FONT, "size": 12, "color": colors.ink},
         "showlegend": False,
         "hoverlabel": {
+            "align": "left",
             "bgcolor": colors.ink,
             "bordercolor": colors.ink,
             "font": {"family": FONT, "size": 12, "color": colors.page},

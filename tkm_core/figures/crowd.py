@@ -2,11 +2,13 @@
 
 import base64
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 import pydeck as pdk
 from PIL import Image
 
@@ -90,19 +92,28 @@ def classes(scheme: Colouring, *, labels: Ints, distance: Floats, change: Floats
     return np.rint(np.clip(change / scheme.top, -1, 1) * half).astype(np.int64) + half
 
 
+def spots(lonlat: Floats) -> list[str]:
+    """Every resident's place as the JSON that a layer needs: to the metre, and the same whatever the plan."""
+    return [f"[{lon},{lat}]" for lon, lat in np.round(lonlat, 5).tolist()]
+
+
 def points_layers(
-    lonlat: Floats, found: Ints, scheme: Colouring, tips: list[str], *, small: bool
+    places: Sequence[str], found: Ints, scheme: Colouring, tips: Sequence[str], *, small: bool
 ) -> list[pdk.Layer]:
-    """One layer of dots a class: the colour is sent once, not with every resident."""
-    rounded = np.round(lonlat, 5).tolist()
+    """One layer of dots a class: the colour is sent once, not with every resident.
+
+    The rows are JSON already (`places` from `spots`, `tips` without quotes): ten thousand dictionaries would take four
+    times as long.
+    """
     layers = []
     for number, color in enumerate(scheme.colors):
         members = np.flatnonzero(found == number).tolist()
         if members:
+            rows = ",".join([f'{{"p":{places[i]},"tip":"{tips[i]}"}}' for i in members])
             layers.append(
                 pdk.Layer(
                     "ScatterplotLayer",
-                    [{"p": rounded[i], "tip": tips[i]} for i in members],
+                    orjson.Fragment(f"[{rows}]"),
                     id=f"residents-{number}",
                     get_position="p",
                     get_fill_color=[*color, 190],

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import plotly.graph_objects as go
 
 from tkm_core.evaluation import Evaluation
 from tkm_core.figures.charts import layout, mark
+from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.look import Look
 from tkm_core.story import METRES
 
@@ -35,7 +35,7 @@ def distances(
     *,
     standard: float | None = None,
     height: int = 232,
-) -> go.Figure:
+) -> DrawnFigure:
     """Share of people within a distance, this plan against k-means++."""
     colors, metres = look.palette, METRES[look.unit]
     top = max(evaluation.largest_distance, baseline.largest_distance, 1e-9)
@@ -97,7 +97,7 @@ def distances(
                 "font": {"size": 12, "color": colors.ink},
             }
         )
-    return go.Figure(traces, {**frame, "shapes": shapes, "annotations": notes})
+    return DrawnFigure(traces, {**frame, "shapes": shapes, "annotations": notes})
 
 
 def _end_note(

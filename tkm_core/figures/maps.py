@@ -20,7 +20,7 @@ from tkm_core.figures.geometry import Cells, View, fit, gather, grid, scale_bar
 from tkm_core.figures.look import Look
 from tkm_core.figures.markers import FONT, baseline_layer, existing_layers, farthest_layers, site_layers
 from tkm_core.figures.palette import Palette, rgb
-from tkm_core.figures.units import format_length
+from tkm_core.figures.units import format_lengths
 from tkm_core.plan import Plan
 from tkm_core.residents import Residents
 
@@ -41,10 +41,11 @@ class CompactDeck(pdk.Deck):
 
 @dataclass(frozen=True)
 class MapGround:
-    """The view of a data set and, where there are too many residents for points, its cells."""
+    """The view of a data set, and its residents as single places or, where there are too many, as cells."""
 
     view: View
     cells: Cells | None
+    places: Sequence[str]
 
     @classmethod
     def of(
@@ -55,7 +56,8 @@ class MapGround:
         shown = residents.lonlat
         if existing is not None and len(existing):
             shown = np.concatenate([shown, existing[nearby(residents, existing)]])
-        return cls(fit(shown, width=width, height=height), gather(residents) if many else None)
+        view = fit(shown, width=width, height=height)
+        return cls(view, gather(residents), ()) if many else cls(view, None, crowd.spots(residents.lonlat))
 
 
 def plain_style(colors: Palette) -> str:
@@ -140,9 +142,7 @@ def residents_map(
         crowd_layers = [crowd.cells_layer(ground.cells, picture)]
     else:
         tips = [f"{weight:,.6g} here" for weight in residents.weights.tolist()]
-        crowd_layers = crowd.points_layers(
-            residents.lonlat, labels, scheme, tips, small=len(residents) > 3000
-        )
+        crowd_layers = crowd.points_layers(ground.places, labels, scheme, tips, small=len(residents) > 3000)
     head = [] if look.streets else [grid_layer(ground.view, look)]
     marks = [] if existing is None else existing_layers(existing, look)
     return deck([*head, *crowd_layers, *marks, *scale_layers(ground.view, look)], ground.view, look)
@@ -158,12 +158,13 @@ def residents_layers(
     if ground.cells is not None:
         picture = crowd.cells_image(ground.cells, residents.weights, scheme, **parts)
         return [crowd.cells_layer(ground.cells, picture)]
+    lengths, which = format_lengths(evaluation.distance, look.unit)
     tips = [
-        f"{format_length(metres, look.unit)} to {j + 1}"
-        for metres, j in zip(evaluation.distance.tolist(), evaluation.labels.tolist(), strict=True)
+        f"{lengths[length]} to {j + 1}"
+        for length, j in zip(which.tolist(), evaluation.labels.tolist(), strict=True)
     ]
     found = crowd.classes(scheme, **parts)
-    return crowd.points_layers(residents.lonlat, found, scheme, tips, small=len(residents) > 3000)
+    return crowd.points_layers(ground.places, found, scheme, tips, small=len(residents) > 3000)
 
 
 def crowd_parts(evaluation: Evaluation, baseline: Evaluation, look: Look) -> dict[str, Any]:

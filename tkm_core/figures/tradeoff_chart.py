@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import plotly.graph_objects as go
 
 from tkm_core.figures.charts import FAIRNESS, UTILITY, Axis, layout, mark
+from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.labels import corner, nearby, shared
 from tkm_core.figures.look import Look
 from tkm_core.plan import Plan
@@ -27,7 +27,7 @@ def tradeoff(
     budget: float | None = None,
     others: Mapping[str, tuple[float, float]] | None = None,
     height: int = 232,
-) -> go.Figure:
+) -> DrawnFigure:
     """Utility against fairness over t, the current t marked, k-means++ and other methods beside it.
 
     Parameters
@@ -47,7 +47,7 @@ def tradeoff(
 
     Returns
     -------
-    plotly.graph_objects.Figure
+    DrawnFigure
         Its trace named "plans" holds one point a t in the order of the path, so a click tells the t.
     """
     colors, across, up = look.palette, UTILITY[utility], FAIRNESS[fairness]
@@ -101,7 +101,7 @@ def tradeoff(
                 "font": {"size": 12, "color": colors.accent},
             }
         )
-    return go.Figure(traces, {**frame, "shapes": shapes, "annotations": notes})
+    return DrawnFigure(traces, {**frame, "shapes": shapes, "annotations": notes})
 
 
 def _coloured(x: Floats, y: Floats, plan: Plan, look: Look) -> list[dict[str, Any]]:

@@ -2,6 +2,9 @@
 
 import math
 
+import numpy as np
+import numpy.typing as npt
+
 from tkm_core.story import METRES
 
 
@@ -31,3 +34,18 @@ def format_length(metres: float, unit: str) -> str:
     value = metres / METRES[unit]
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 1 else 2
     return f"{value:,.{digits}f} {unit}"
+
+
+def format_lengths(metres: npt.NDArray[np.float64], unit: str) -> tuple[list[str], npt.NDArray[np.intp]]:
+    """Many lengths with their unit: every text that occurs, once, and for each length the number of its text.
+
+    Examples
+    --------
+    >>> texts, which = format_lengths(np.array([32_680.0, 845.0, 32_690.0]), "km")
+    >>> texts, which.tolist()
+    (['0.84 km', '32.7 km'], [1, 0, 1])
+    """
+    values = metres / METRES[unit]
+    steps = np.where(values >= 100, 1.0, np.where(values >= 1, 0.1, 0.01))
+    shown, which = np.unique(np.rint(values / steps) * steps, return_inverse=True)
+    return [format_length(value * METRES[unit], unit) for value in shown.tolist()], which
