@@ -267,8 +267,8 @@ def _far_rows(X, w, labels, C, cut):
 def exact_steps(X, w, labels, C, hot, tops, t, goal, step):
     """Steps to the tilted means of the ``hot`` clusters, from the few residents who have weight there.
 
-    While a facility moves by at most s, a resident nearer than radius - 2 s - 30 / (t radius) stays below
-    e^-60 of the farthest one's weight. A longer move is solved again with everyone.
+    While a facility moves by at most s, a resident nearer than radius - 2 s - 22.5 / (t radius) stays below
+    about e^-40 of the farthest one's weight. A longer move is solved again with everyone.
     """
     k, d = C.shape
     room = 0.1
@@ -276,7 +276,7 @@ def exact_steps(X, w, labels, C, hot, tops, t, goal, step):
     for j in range(k):
         if hot[j]:
             radius = np.sqrt(tops[j])
-            cut[j] = radius * (1.0 - 2.0 * room) - 30.0 / (t * radius)
+            cut[j] = radius * (1.0 - 2.0 * room) - 22.5 / (t * radius)
     rows = _far_rows(X, w, labels, C, cut)
     for j in range(k):
         if not hot[j]:
