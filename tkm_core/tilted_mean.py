@@ -278,22 +278,22 @@ def exact_steps(X, w, labels, C, hot, tops, t, goal, step):
             radius = np.sqrt(tops[j])
             cut[j] = radius * (1.0 - 2.0 * room) - 22.5 / (t * radius)
     rows = _far_rows(X, w, labels, C, cut)
+    ends = np.zeros(k + 1, np.int64)  # rows of cluster j go to ends[j]..ends[j + 1]
+    for r in rows:
+        ends[labels[r] + 1] += 1
+    ends = np.cumsum(ends)
+    places = ends[:k].copy()
+    far = np.empty((rows.shape[0], d))
+    far_w = np.empty(rows.shape[0])
+    for r in rows:
+        at = places[labels[r]]
+        far[at] = X[r]
+        far_w[at] = w[r]
+        places[labels[r]] += 1
     for j in range(k):
         if not hot[j]:
             continue
-        count = 0
-        for r in rows:
-            if labels[r] == j:
-                count += 1
-        Xj = np.empty((count, d))
-        wj = np.empty(count)
-        count = 0
-        for r in rows:
-            if labels[r] == j:
-                Xj[count] = X[r]
-                wj[count] = w[r]
-                count += 1
-        step[j] = tilted_mean(Xj, wj, C[j], t, goal) - C[j]
+        step[j] = tilted_mean(far[ends[j] : ends[j + 1]], far_w[ends[j] : ends[j + 1]], C[j], t, goal) - C[j]
         if (step[j] * step[j]).sum() > room * room * tops[j]:
             Xj, wj = members(X, w, labels, j)
             step[j] = tilted_mean(Xj, wj, C[j], t, goal) - C[j]
