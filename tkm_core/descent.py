@@ -63,11 +63,14 @@ class Descent:
         return float(self.history[-1, 2])
 
 
-def descend(problem: Problem, start: Array, t: float, max_iter: int = 300, tol: float = 1e-6) -> Descent:
+def descend(
+    problem: Problem, start: Array, t: float, max_iter: int = 300, tol: float = 1e-6, *, alone: bool = False
+) -> Descent:
     """Nearest assignment and tilted means in turn, from ``start`` to a fixed point. The city-wide cost never rises.
 
     It ends when no facility has a longer step left than ``tol`` times its cluster's radius; with more than ``CHUNK``
-    residents the square root of that, where about ``tol`` of the cost is left to gain.
+    residents the square root of that, where about ``tol`` of the cost is left to gain. So many are spread over threads,
+    unless it is to be ``alone`` on its own, with the same result: for those who have many descents to make.
     """
     centers = np.array(start, dtype=np.float64, order="C")
     labels = np.empty(len(problem.X), np.int32)
@@ -90,7 +93,7 @@ def descend(problem: Problem, start: Array, t: float, max_iter: int = 300, tol: 
         )
     else:
         n_iter, left = _descend_in_chunks(
-            problem, centers, t, max_iter, np.sqrt(tol), labels, history, small=small
+            problem, centers, t, max_iter, np.sqrt(tol), labels, history, small=small, alone=alone
         )
     return Descent(centers, labels, n_iter, left, history[: n_iter + 1].copy())
 
@@ -122,8 +125,9 @@ def _descend_in_chunks(
     history: Array,
     *,
     small: bool,
+    alone: bool,
 ) -> tuple[int, float]:
-    """The loop of ``kernels.descend`` with its sweep spread over threads."""
+    """The loop of ``kernels.descend`` with its sweep in chunks, spread over threads unless ``alone``."""
     X, w = problem.X, problem.weights
     k, d = centers.shape
     bounds = [(i, min(len(X), i + CHUNK)) for i in range(0, len(X), CHUNK)]
@@ -138,7 +142,7 @@ def _descend_in_chunks(
             low, high = bounds[c]
             return kernels.sweep(X, w, trial, t, small, low, high, old, labels, stats[c], moments[c])
 
-        found = list(pool().map(run, range(len(bounds))))
+        found = list((map if alone else pool().map)(run, range(len(bounds))))
         worst = max(found, key=lambda each: each[2])[1]
         all_stats, all_moments = merge(stats, moments, t, small=small)
         state = kernels.advance(

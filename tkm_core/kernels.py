@@ -119,7 +119,9 @@ def sweep(X, w, C, t, small, lo, hi, old, labels, stats, moments):
     m = hi - lo
     f = np.empty(m)
     _nearest_rows(X, C, lo, hi, labels, f)
-    tops = np.full(k, -np.inf)  # what is added to lies in arrays of its own: the compiler then knows that nothing else does
+    tops = np.full(
+        k, -np.inf
+    )  # what is added to lies in arrays of its own: the compiler then knows that nothing else does
     moved = np.zeros(k)
     changed = 0
     worst = -1

@@ -196,14 +196,19 @@ def _jumps(problem: Problem, grid: Array, centers: Array, sse: list[float]) -> N
 def _on_all(search: Search, grid: Array, centers: Array, report: Progress) -> list[Descent]:
     """The plans of the walk as fixed points of all residents; of very many, to within a stated error."""
     many = len(search.full.X) > CHUNK
-    level, tol = (search.middle, 1e-3) if many else (search.full, 1e-6)
-    tasks = [pool().submit(descend, level, each, t, tol=tol) for each, t in zip(centers, grid, strict=True)]
+
+    def at(start: Array, t: float) -> Descent:
+        if not many:
+            return descend(search.full, start, t)
+        near = descend(search.middle, start, t, tol=1e-3)
+        return descend(search.full, near.centers, t, POLISH, ENOUGH**2, alone=True)
+
+    tasks = [pool().submit(at, start, t) for start, t in zip(centers, grid, strict=True)]
     done: list[Descent] = []
     try:
         for task, t in zip(tasks, grid, strict=True):
             report(0.5 + 0.5 * len(done) / len(grid), f"All residents at t = {t:.3g}")
-            found = task.result()
-            done.append(descend(search.full, found.centers, t, POLISH, ENOUGH**2) if many else found)
+            done.append(task.result())
     finally:
         for task in tasks:
             task.cancel()
