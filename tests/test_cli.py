@@ -11,7 +11,8 @@ import pyogrio
 import pytest
 
 from tkm_core.__main__ import main
-from tkm_core.comparison import MEASURES, judge, solve
+from tkm_core.arguments import BAD_INPUT
+from tkm_core.comparison import MEASURES, judge, keeps_existing, solve
 from tkm_core.methods import METHODS
 from tkm_core.plan import make_plan
 from tkm_core.residents.samples import FOLDER, load_sample
@@ -238,6 +239,26 @@ def test_compare_measures_every_method(tmp_path, capsys):
     row = table[table["method"] == "k-means++"].iloc[0]
     assert row["SSE km²"] == pytest.approx(plan.baseline_evaluation().sse / 1e6, rel=0.02)
     assert (table["SSE km²"] >= row["SSE km²"] * 0.98).all()
+
+
+def test_compare_keeps_existing_facilities_and_says_who_cannot(tmp_path, capsys):
+    town = load_sample("generated-300")
+    (west, south), (east, north) = town.box
+    sites = tmp_path / "sites.csv"
+    sites.write_text(
+        f"name,longitude,latitude\nNord,{(west + east) / 2},{north}\nSüd,{west},{south}\n", encoding="utf-8"
+    )
+    path = tmp_path / "compared.csv"
+    assert main(["compare", "generated-300", "-k", "3", "--existing", str(sites), "-o", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "cannot keep your 2 existing ones" in said
+    assert "3 new facilities and 2 existing facilities, every method" in said
+    table = pd.read_csv(path)
+    assert set(table["sites"]) == {5}
+    assert len(table) == sum(keeps_existing(name) for name in METHODS)
+    given = ["compare", "generated-300", "--existing", str(sites), "--methods", "jkl"]
+    assert main(given) == BAD_INPUT
+    assert "JKL places every facility anew" in capsys.readouterr().err
 
 
 def test_compare_says_what_the_page_says(tmp_path):

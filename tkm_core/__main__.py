@@ -13,6 +13,7 @@ from tkm_core.arguments import BAD_INPUT, READING, STOPPED, parser
 from tkm_core.terminal import complain, progress_bar, say, say_table
 
 if TYPE_CHECKING:
+    from tkm_core.existing import Existing
     from tkm_core.plan import Plan
     from tkm_core.residents import Residents
 
@@ -113,13 +114,7 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
         i = restored.i if arguments.t is None else restored.plan.index(arguments.t)
         return restored.plan, i
     dial = 0.3 if arguments.t is None else arguments.t
-    existing = None
-    if arguments.existing:
-        from tkm_core.existing import read_existing
-        from tkm_core.residents import load_residents
-
-        existing = read_existing(lambda options: load_residents(arguments.existing, **options), residents)
-        say(f"Existing facilities: {existing.report}")
+    existing = _existing(arguments, residents)
     with progress_bar() as progress:
         plan = make_plan(
             residents,
@@ -132,6 +127,18 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
             progress=progress,
         )
     return plan, plan.index(dial)
+
+
+def _existing(arguments: argparse.Namespace, residents: "Residents") -> "Existing | None":
+    """Read the facilities that are there already, if any are named."""
+    if not arguments.existing:
+        return None
+    from tkm_core.existing import read_existing
+    from tkm_core.residents import load_residents
+
+    existing = read_existing(lambda options: load_residents(arguments.existing, **options), residents)
+    say(f"Existing facilities: {existing.report}")
+    return existing
 
 
 def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
@@ -169,7 +176,7 @@ def _write(plan: "Plan", i: int, targets: dict[str, Path], arguments: argparse.N
 
 def _compare(arguments: argparse.Namespace) -> int:
     """Run every method on the same residents and measure all in the same way."""
-    from tkm_core.comparison import Compared, judge, solve
+    from tkm_core.comparison import Compared, judge, keeps_existing, left_out, solve
     from tkm_core.methods import METHODS, describe
     from tkm_core.methods.method import MAX_SECONDS
     from tkm_core.progress import part
@@ -186,6 +193,13 @@ def _compare(arguments: argparse.Namespace) -> int:
     residents, _ = _residents(arguments)
     say(residents.report)
     k = arguments.k or 8
+    existing = _existing(arguments, residents)
+    if existing is not None:
+        unable = left_out(chosen, len(existing))
+        chosen = [name for name in chosen if keeps_existing(name)]
+        if not chosen:
+            raise ValueError(unable)
+        say(unable)
     compared: list[Compared] = []
     with progress_bar() as progress:
         for number, name in enumerate(chosen):
@@ -196,6 +210,7 @@ def _compare(arguments: argparse.Namespace) -> int:
                 k,
                 t=arguments.t,
                 patience=MAX_SECONDS,
+                fixed_lonlat=None if existing is None else existing.lonlat,
                 random_state=arguments.seed,
                 progress=share,
             )
@@ -212,7 +227,8 @@ def _compare(arguments: argparse.Namespace) -> int:
         )
         for one in compared
     ]
-    say(f"\n{k} facilities, every method measured in the same way; less is better.\n")
+    sites = f"{k} facilities" if existing is None else f"{k} new facilities and {existing.words}"
+    say(f"\n{sites}, every method measured in the same way; less is better.\n")
     say_table([head, *((row[0], str(row[1]), *(f"{value:,.3g}" for value in row[2:])) for row in rows)])
     for note in (note for one in compared for note in one.solution.notes):
         say(note)

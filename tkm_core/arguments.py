@@ -55,7 +55,6 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
         default="cluster",
         help="what the best of several searches is lowest in: the paper's tilted SSE, or the city-wide cost",
     )
-    plan.add_argument("--existing", metavar="FILE", help="existing facilities, which never move")
     plan.add_argument("--standard", type=_positive, metavar="DISTANCE", help="service standard, in --unit")
     plan.add_argument("--people", metavar="WORD", help='who is served, in the plural (default "residents")')
     plan.add_argument("--load", metavar="PLAN.json", help="bring back a saved plan for FILE")
@@ -83,6 +82,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         help="residents: a file, or a sample (sacramento, san-francisco, toulouse, generated)",
     )
     parser.add_argument("-k", type=whole(1), help="number of new facilities (default 8)")
+    parser.add_argument("--existing", metavar="FILE", help="existing facilities, which never move")
     parser.add_argument(
         "--seed", type=whole(0, 2**32 - 1), default=0, help="the same seed gives the same result (default 0)"
     )
