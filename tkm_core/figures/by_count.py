@@ -7,15 +7,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tkm_core.counts import Count, series
-from tkm_core.figures.charts import Axis, layout
+from tkm_core.figures.charts import FAIRNESS, UTILITY, Axis, layout
 from tkm_core.figures.look import Look
 from tkm_core.story import METRES
 
 COUNT_AXES = {
-    "mean_distance": Axis("mean_distance", "average distance", 1),
-    "p95_distance": Axis("p95_distance", "95th percentile", 1),
-    "largest_distance": Axis("largest_distance", "farthest resident", 1),
-    "overall_variance_of_distance": Axis("overall_variance_of_distance", "variance of the distance", 2),
+    "mean_distance": UTILITY["mean_distance"],
+    **{key: FAIRNESS[key] for key in ("p95_distance", "largest_distance", "overall_variance_of_distance")},
     "share_within": Axis("share_within", "share within the standard", 0),
 }
 

@@ -37,7 +37,7 @@ UTILITY = {
     "sse": Axis("sse", "mean squared distance (SSE)", 2),
 }
 FAIRNESS = {
-    "largest_distance": Axis("largest_distance", "farthest resident", 1),
+    "largest_distance": Axis("largest_distance", "largest distance", 1),
     "p95_distance": Axis("p95_distance", "95th percentile", 1),
     "overall_variance_of_distance": Axis("overall_variance_of_distance", "variance of the distance", 2),
     "overall_variance": Axis("overall_variance", "variance of the squared distance", 4),
