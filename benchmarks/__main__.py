@@ -12,7 +12,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-NAMES = ("solver", "methods", "reading", "app", "load")
+NAMES = ("solver", "criterion", "methods", "reading", "app", "load")
 
 
 def spelled(row: dict[str, Any]) -> tuple[str, str, str]:
@@ -44,7 +44,7 @@ def main() -> None:
         rows += [{"benchmark": name, **row} for row in import_module(f"benchmarks.{name}").run()]
     for row in rows:
         figure, target, met = spelled(row)
-        print(f"{row['benchmark']:<8} {figure:>22}  {target:>9}  {met:<6}  {row['case']}")
+        print(f"{row['benchmark']:<9} {figure:>22}  {target:>9}  {met:<6}  {row['case']}")
     if chosen.json:
         machine = {"python": platform.python_version(), "machine": platform.machine()}
         chosen.json.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1, ensure_ascii=False))

@@ -99,7 +99,7 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
     """Make the plan, or bring a saved one back."""
     import numpy as np
 
-    from tkm_core.plan import PLAN_T, make_plan
+    from tkm_core.plan import PLAN_CRITERION, PLAN_T, make_plan
 
     if arguments.load:
         from tkm_core.export import read_plan_file, restore_plan
@@ -120,7 +120,7 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
             residents,
             arguments.k or 8,
             t=np.append(PLAN_T, dial),
-            criterion=arguments.criterion,
+            criterion=arguments.criterion or PLAN_CRITERION,
             fixed_lonlat=None if existing is None else existing.lonlat,
             fixed_names=() if existing is None else existing.names,
             random_state=arguments.seed,

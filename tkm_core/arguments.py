@@ -51,9 +51,8 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
     )
     plan.add_argument(
         "--criterion",
-        choices=("cluster", "city"),
-        default="cluster",
-        help="what the best of several searches is lowest in: the paper's tilted SSE, or the city-wide cost",
+        choices=("city", "cluster"),
+        help="what the best of several searches is lowest in: the city-wide cost (default), or the paper's tilted SSE",
     )
     plan.add_argument("--standard", type=_positive, metavar="DISTANCE", help="service standard, in --unit")
     plan.add_argument("--people", metavar="WORD", help='who is served, in the plural (default "residents")')

@@ -13,6 +13,7 @@ from tkm_core.evaluation import Evaluation, evaluate
 from tkm_core.existing import scaled_sites
 from tkm_core.methods import Solution, describe, estimate, run_method
 from tkm_core.neighbourhood import neighbourhood_radius
+from tkm_core.plan import PLAN_CRITERION
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents
 from tkm_core.story import METRES, POWERS, Part
@@ -123,7 +124,7 @@ def solve(
     1000
     """
     uniform = bool((residents.weights == residents.weights[0]).all())
-    options: dict[str, Any] = {"t": t} if name == "tkm" else {}
+    options: dict[str, Any] = {"t": t, "criterion": PLAN_CRITERION} if name == "tkm" else {}
     if fixed_lonlat is not None:
         options["fixed_centers"] = scaled_sites(residents, fixed_lonlat)
     return run_method(
@@ -301,13 +302,13 @@ def other_arrangement(compared: Sequence[Compared], on_the_dial: Evaluation, uni
     own = next((one for one in compared if one.name == "tkm"), None)
     if own is None:
         return ""
-    change = own.evaluation.tilted_sse / on_the_dial.tilted_sse - 1 if on_the_dial.tilted_sse else 0.0
+    change = own.evaluation.city_cost / on_the_dial.city_cost - 1 if on_the_dial.city_cost else 0.0
     if abs(change) < 5e-4:
         return ""
     way = "lower" if change < 0 else "higher"
     mine, there = (found.largest_distance / METRES[unit] for found in (own.evaluation, on_the_dial))
     return (
-        f"Run by itself, TKM ends in another arrangement than the Plan page shows at this t: its tilted SSE is "
+        f"Run by itself, TKM ends in another arrangement than the Plan page shows at this t: its tilted cost is "
         f"{100 * abs(change):.1f} % {way}, its longest trip {mine:,.1f} instead of {there:,.1f} {unit}."
     )
 
