@@ -175,7 +175,7 @@ def test_allocations_are_the_plain_definition(plan):
     before = np.linalg.norm(home.xy[:, None] - plan.baseline_xy, axis=2)
     assert frame["facility"].tolist() == (after.argmin(axis=1) + 1).tolist()
     assert frame["distance_m"].to_numpy() == pytest.approx(after.min(axis=1), abs=1e-3)
-    assert frame["change_m"].to_numpy() == pytest.approx(before.min(axis=1) - after.min(axis=1), abs=2e-3)
+    assert frame["change_m"].to_numpy() == pytest.approx(after.min(axis=1) - before.min(axis=1), abs=2e-3)
     assert frame["resident"].tolist() == home.ids.tolist()
     assert frame["people"].tolist() == home.weights.tolist()
 

@@ -306,10 +306,11 @@ def other_arrangement(compared: Sequence[Compared], on_the_dial: Evaluation, uni
     if abs(change) < 5e-4:
         return ""
     way = "lower" if change < 0 else "higher"
-    mine, there = (found.largest_distance / METRES[unit] for found in (own.evaluation, on_the_dial))
+    mine, there = (f"{found.largest_distance / METRES[unit]:,.1f}" for found in (own.evaluation, on_the_dial))
+    trip = f", its longest trip {mine} instead of {there} {unit}" if mine != there else ""
     return (
         f"Run by itself, TKM ends in another arrangement than the Plan page shows at this t: its tilted cost is "
-        f"{100 * abs(change):.1f} % {way}, its longest trip {mine:,.1f} instead of {there:,.1f} {unit}."
+        f"{100 * abs(change):.1f} % {way}{trip}."
     )
 
 

@@ -197,8 +197,12 @@ class Plan:
 
     def meets_budget(self, i: int, percent: float) -> bool:
         """Whether the average trip at setting i is at most `percent` % longer than under k-means++."""
-        allowed = (1 + percent / 100) * self.curve.baseline["mean_distance"]
-        return bool(self.curve.mean_distance[i] <= allowed * (1 + 1e-9))
+        return self.cost_percent(i) <= percent + 1e-7
+
+    def cost_percent(self, i: int) -> float:
+        """How much longer the average trip at setting i is than under k-means++."""
+        usual = self.curve.baseline["mean_distance"]
+        return float(100 * (self.curve.mean_distance[i] / usual - 1)) if usual > 0 else 0.0
 
     def knee(self) -> int:
         """Index of the knee of the trade-off: beyond it fairness starts to cost more than it brings.
@@ -341,19 +345,34 @@ def make_plan(
     return Plan(residents, int(k), int(random_state), criterion, path, baseline, existing_names=names)
 
 
+def most_facilities(residents: Residents, limit: int) -> int:
+    """How many new facilities residents can have: one for each different place where somebody lives, up to a limit.
+
+    Examples
+    --------
+    >>> twice = Residents.from_lonlat([[1.40, 43.60], [1.40, 43.60], [1.41, 43.61]])
+    >>> most_facilities(twice, 60), most_facilities(twice, 1)
+    (2, 1)
+    """
+    for rows in (slice(100 * limit), slice(None)):  # the first few are enough where places differ
+        peopled = residents.xy[rows][residents.weights[rows] > 0]
+        places = len(np.unique(peopled, axis=0))
+        if places >= limit:
+            return limit
+    return places
+
+
 def _check(residents: Residents, k: int, random_state: int) -> None:
     """Say why k facilities cannot be placed, if so."""
     for value, least, name in ((k, 1, "number of facilities"), (random_state, 0, "seed")):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value < 2**32:
             msg = f"The {name} must be a whole number from {least} upwards, not {value!r}."
             raise ValueError(msg)
-    peopled = residents.xy[residents.weights > 0]
-    for some in (peopled[: 100 * k], peopled):
-        places = len(np.unique(some, axis=0))
-        if places >= k:
-            return
-    msg = f"{k} facilities are too many for residents in {places} different places. Choose k up to {places}."
-    raise ValueError(msg)
+    places = most_facilities(residents, k)
+    if places < k:
+        where = "one place" if places == 1 else f"{places} different places"
+        msg = f"{k} facilities are too many for residents in {where}. Choose k up to {places}."
+        raise ValueError(msg)
 
 
 def _dial(t: npt.ArrayLike | None) -> Floats:

@@ -5,7 +5,7 @@ import streamlit as st
 from pages.frame import address, session
 from tkm_core.config import config
 from tkm_core.figures import LAYERS
-from tkm_core.plan import Plan
+from tkm_core.plan import Plan, most_facilities
 from tkm_core.residents.samples import SAMPLES, find_sample
 from tkm_core.story import METRES
 
@@ -39,10 +39,11 @@ def problem() -> session.City:
             help="Sample cities, or your own: upload a file on the Data page.",
         )
         st.markdown(f":small[:gray[{place.size}{_kept(place)}]]", width="content")
-        places = min(len(place.residents), address.MOST_FACILITIES)
+        places = most_facilities(place.residents, address.MOST_FACILITIES)
         if address.get("k") > places:
             session.notice(
-                f"{place.title} has only {places} places: the number of facilities is set to {places}."
+                f"{place.title} has only {places} {'place' if places == 1 else 'places'}: the number of "
+                f"facilities is set to {places}."
             )
             address.put("k", places)
         st.number_input(

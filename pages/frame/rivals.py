@@ -5,9 +5,11 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
+import streamlit as st
 
 from pages.frame import session
 from tkm_core.comparison import FOR_EVERYONE, Compared, judge
+from tkm_core.figures import FAIRNESS, UTILITY
 from tkm_core.figures.small_maps import SmallGround
 from tkm_core.jobs import tasks
 from tkm_core.methods import Solution, describe, estimate
@@ -67,21 +69,18 @@ def finished(place: session.City, k: int, t: float, names: Sequence[str], patien
         for name, solution in kept.items()
         if solution is not None
     ]
-    marks = {one.short: one.evaluation for one in found if one.name in MARKED}
-    if marks:
-        shelf.put(_marks_key(place, k), marks, _weight(place) * len(marks))
+    st.session_state.setdefault("marks", {})[_who(place, k)] = {
+        one.short: {key: float(getattr(one.evaluation, key)) for key in (*UTILITY, *FAIRNESS)}
+        for one in found
+        if one.name in MARKED
+    }
     return found
 
 
 def on_tradeoff(plan: Plan, utility: str, fairness: str) -> dict[str, tuple[float, float]]:
-    """Where the methods that were run for this plan stand in the trade-off, in metres."""
-    marks = session.shelves().results.get(_marks_key(session.city(), plan.k))
-    if not isinstance(marks, dict):
-        return {}
-    return {
-        name: (float(getattr(found, utility)), float(getattr(found, fairness)))
-        for name, found in marks.items()
-    }
+    """Where the methods that this visitor had run for this plan stand in the trade-off, in metres."""
+    marks = st.session_state.get("marks", {}).get(_who(session.city(), plan.k), {})
+    return {name: (found[utility], found[fairness]) for name, found in marks.items()}
 
 
 def plan_of(place: session.City, k: int) -> Plan:
@@ -163,10 +162,6 @@ def _key(place: session.City, k: int, t: float, name: str, patience: float) -> t
         t if name == "tkm" else None,
         "everyone" if enough else patience,
     )
-
-
-def _marks_key(place: session.City, k: int) -> Hashable:
-    return ("marks", *_who(place, k))
 
 
 def _weight(place: session.City) -> float:

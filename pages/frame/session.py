@@ -134,8 +134,8 @@ def existing() -> Existing | None:
     found = shelves().existing.get(token)
     if found is None:
         notice(
-            f"The existing facilities of this link are no longer here: they are kept for {UPLOAD_HOURS} hours at "
-            "most. Please upload them again on the Data page."
+            "The existing facilities of this link are no longer here: they were removed, the server was restarted, or "
+            f"nobody used them for {UPLOAD_HOURS} hours. Please upload them again on the Data page."
         )
         address.put("existing", "")
     return found
@@ -162,8 +162,8 @@ def _named_city() -> City:
         if found is not None:
             return found
         notice(
-            f"The uploaded data of this link is no longer here: it is kept for {UPLOAD_HOURS} hours at most. "
-            "Please upload it again on the Data page. Showing a sample city instead."
+            "The uploaded data of this link is no longer here: it was removed, the server was restarted, or nobody "
+            f"used it for {UPLOAD_HOURS} hours. Please upload it again on the Data page. Showing a sample city instead."
         )
         dataset = address.FIELDS["dataset"].default
         address.put("dataset", dataset)

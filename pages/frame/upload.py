@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import pandas as pd
@@ -16,6 +17,7 @@ from tkm_core.config import config
 from tkm_core.existing import Existing, read_existing
 from tkm_core.jobs import tasks
 from tkm_core.residents import Report, Residents, ResidentsError
+from tkm_core.residents.source import SHAPEFILE_PARTS
 
 T = TypeVar("T")
 
@@ -90,6 +92,12 @@ class Draft:
             on_change=self._forget_corrections,
             help=help,
         )
+        if len(given) > 1 and not any(Path(file.name).suffix.lower() in SHAPEFILE_PARTS for file in given):
+            given = given[-1:]  # a second try after a file that would not do
+            st.markdown(
+                f":small[:gray[Several files can only be the parts of a shapefile: the last, "
+                f"{escaped(given[0].name)}, is read.]]"
+            )
         if given:
             st.session_state[self._draft] = [(file.name, file.getvalue()) for file in given]
         return [NamedBytes(name, content) for name, content in st.session_state.get(self._draft, [])]

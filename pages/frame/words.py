@@ -45,7 +45,8 @@ def headline(story: Story) -> str:
 def detail(story: Story, plan: Plan, i: int, budget: float) -> str:
     """The small print below it: what is compared, the budget, and who pays how much."""
     kept = "Within" if plan.meets_budget(i, budget) else "Beyond"
-    context = f":gray[{story.context} {kept} your budget of +{budget:g} % average distance.]"
+    cost = f"{plan.cost_percent(i):+.1f} %"
+    context = f":gray[{story.context} {kept} your budget of +{budget:g} % average distance: {cost}.]"
     return f":small[{toned(story.detail)} {context}]" if story.detail else f":small[{context}]"
 
 

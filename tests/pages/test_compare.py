@@ -87,7 +87,9 @@ def test_units_change_every_figure(compare: AppTest) -> None:
     assert float(rows(compare)["JKL"][2]) == pytest.approx(before / 1.609344, abs=0.06)
 
 
-def test_methods_appear_in_the_trade_off_on_the_chosen_axes(compare: AppTest) -> None:
+def test_methods_appear_in_the_trade_off_on_the_chosen_axes(compare: AppTest, opened: Opened) -> None:
+    other = opened(dataset=compare.session_state["dataset"], k=str(compare.session_state["k"]))
+    assert "diamond" not in other.get("plotly_chart")[0].proto.spec, "a link shows everyone the same"
     turn_to(compare, "plan")
     for axis in ("largest_distance", "p95_distance"):
         compare.radio(key="y").set_value(axis).run()

@@ -71,3 +71,20 @@ def test_the_data_get_the_name_they_are_given(opened: Opened) -> None:
     app.button(key="use_upload").click().run()
     turn_to(app, "plan")
     assert app.selectbox(key="dataset").format_func("upload") == "Homes b 2026 b"
+
+
+def test_after_a_file_that_will_not_do_the_next_is_read(opened: Opened) -> None:
+    app = opened("data")
+    given = [("empty.csv", b"", "text/csv"), ("homes_*.csv", HOMES, "text/csv")]
+    app.file_uploader(key="upload").set_value(given).run()
+    assert not app.exception and not app.error
+    assert "30 rows read, 30 kept" in app.success[0].value
+    assert "the last, homes\\_\\*.csv, is read" in text(app)
+
+
+def test_as_many_facilities_as_different_places(opened: Opened) -> None:
+    app = upload(opened, "two.csv", b"lon,lat\n13.4,52.5\n13.4,52.5\n")
+    app.button(key="use_upload").click().run()
+    turn_to(app, "plan")
+    assert not app.exception and not app.error
+    assert app.number_input(key="k").value == 1

@@ -82,7 +82,7 @@ def facilities(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDa
 def allocations(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
     """One row for each resident point: its facility, how far it is, and the change against k-means++.
 
-    `change_m` is what the trip gets shorter by (negative: longer). `resident` is the file's id, or the number
+    `change_m` is what the trip gets longer by (negative: shorter). `resident` is the file's id, or the number
     of the point.
     """
     home = plan.residents
@@ -97,7 +97,7 @@ def allocations(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoD
         "facility": (found.labels + 1).astype(np.int32),
         "distance_m": distance,
         "kmeans_distance_m": kmeans,
-        "change_m": (kmeans - distance).round(3) + 0.0,
+        "change_m": (distance - kmeans).round(3) + 0.0,
     }
     return _placed(columns, home.lonlat, plan, crs)
 

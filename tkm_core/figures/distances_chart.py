@@ -38,7 +38,7 @@ def distances(
 ) -> DrawnFigure:
     """Share of people within a distance, this plan against k-means++."""
     colors, metres = look.palette, METRES[look.unit]
-    top = max(evaluation.largest_distance, baseline.largest_distance, 1e-9)
+    top = max(evaluation.largest_distance, baseline.largest_distance, 1.0)
     edges = np.linspace(0, top, 161)
     frame = layout(look, height=height, x=f"distance to the nearest facility, {look.unit}", y="")
     frame["margin"]["l"] = 44

@@ -78,6 +78,8 @@ def tradeoff(
             float(x[i]), float(y[i]), f"<b>this plan</b>, t = {plan.t[i]:g}", frame, colors.ink, above=False
         ),
     ]
+    if any(abs(one - x[i]) < spans[0] * 0.3 and abs(two - y[i]) < spans[1] * 0.14 for one, two, _ in named):
+        notes[-1] |= {"yanchor": "top", "yshift": -3}  # below the point: above it stands another name
     if i < len(plan.t) - 8:
         end = colors.path[-1]
         notes.append(_note(float(x[-1]), float(y[-1]), f"t = {plan.t[-1]:g}", frame, end, above=True))
@@ -197,5 +199,7 @@ def _band(limit: float, frame: dict[str, Any], color: str) -> list[dict[str, Any
 
 def _padded(values: Sequence[float], before: float, after: float) -> list[float]:
     low, high = float(np.min(values)), float(np.max(values))
-    span = (high - low) or max(abs(high), 1.0) * 0.1
+    span = high - low
+    if span < 1e-6:  # all the same but for rounding
+        span = max(abs(high), 1.0) * 0.1
     return [low - span * before, high + span * after]
