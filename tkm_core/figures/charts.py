@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tkm_core.figures.look import Look
+from tkm_core.figures.palette import rgb
 from tkm_core.story import METRES, POWERS
 
 FONT = "Public Sans, system-ui, sans-serif"
@@ -76,6 +77,11 @@ def layout(look: Look, *, height: int, x: str, y: str) -> dict[str, Any]:
         "hovermode": "closest",
         "clickmode": "event+select",
     }
+
+
+def veil(look: Look) -> str:
+    """What stands behind a label, so that it can be read on top of a curve."""
+    return "rgba({},{},{},0.72)".format(*rgb(look.palette.page))
 
 
 def mark(

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tkm_core.evaluation import Evaluation
-from tkm_core.figures.charts import layout, mark
+from tkm_core.figures.charts import layout, mark, veil
 from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.look import Look
 from tkm_core.story import METRES
@@ -97,6 +97,7 @@ def distances(
                 "font": {"size": 12, "color": colors.ink},
             }
         )
+    notes = [{**note, "bgcolor": veil(look)} for note in notes]
     return DrawnFigure(traces, {**frame, "shapes": shapes, "annotations": notes})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tkm_core.figures.charts import FAIRNESS, UTILITY, Axis, layout, mark
+from tkm_core.figures.charts import FAIRNESS, UTILITY, Axis, layout, mark, veil
 from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.labels import corner, nearby, shared
 from tkm_core.figures.look import Look
@@ -80,12 +80,13 @@ def tradeoff(
     ]
     if any(abs(one - x[i]) < spans[0] * 0.3 and abs(two - y[i]) < spans[1] * 0.14 for one, two, _ in named):
         notes[-1] |= {"yanchor": "top", "yshift": -3}  # below the point: above it stands another name
-    if i < len(plan.t) - 8:
+    if not (abs(x[-1] - x[i]) < spans[0] * 0.35 and abs(y[-1] - y[i]) < spans[1] * 0.14):
         end = colors.path[-1]
         notes.append(_note(float(x[-1]), float(y[-1]), f"t = {plan.t[-1]:g}", frame, end, above=True))
     beyond = [f"{name} {one:.3g}, {two:.3g}" for name, (one, two) in measured.items() if name not in rivals]
     if beyond:
         notes.append(corner(f"off the chart: {'; '.join(beyond)}", colors.muted))
+    notes = [{**note, "bgcolor": veil(look)} for note in notes]
     shapes = []
     if budget is not None and utility == "mean_distance":
         limit = base_x * (1 + budget / 100)
