@@ -12,8 +12,6 @@ from tkm_core.tilted_mean import exact_steps, members, newton_step, tilted_mean
 # z = t f stays below this in the whole data: exp(z) - 1 by its series, exact where t f is tiny
 SMALL_Z = 0.5
 BLOCK = 256
-
-
 # added to a number below 2^51 and taken away again: rounds it, and its last bits are the whole number
 ROUND = 6755399441055744.0  # 1.5 * 2^52
 BIAS = 1023 - 0x4338000000000000  # from those bits to the exponent of a power of two
@@ -119,9 +117,8 @@ def sweep(X, w, C, t, small, lo, hi, old, labels, stats, moments):
     m = hi - lo
     f = np.empty(m)
     _nearest_rows(X, C, lo, hi, labels, f)
-    tops = np.full(
-        k, -np.inf
-    )  # what is added to lies in arrays of its own: the compiler then knows that nothing else does
+    # what is added to lies in arrays of its own: the compiler then knows that nothing else changes with it
+    tops = np.full(k, -np.inf)
     moved = np.zeros(k)
     changed = 0
     worst = -1

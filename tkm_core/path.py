@@ -1,7 +1,7 @@
 """The plan at every t: the path of each facility as the dial turns."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -201,7 +201,8 @@ def _on_all(search: Search, grid: Array, centers: Array, report: Progress) -> li
         if not many:
             return descend(search.full, start, t)
         near = descend(search.middle, start, t, tol=1e-3)
-        return descend(search.full, near.centers, t, POLISH, ENOUGH**2, alone=True)
+        found = descend(search.full, near.centers, t, POLISH, ENOUGH**2, alone=True)
+        return replace(found, labels=found.labels[:0].copy())  # of every t they would fill the memory
 
     tasks = [pool().submit(at, start, t) for start, t in zip(centers, grid, strict=True)]
     done: list[Descent] = []
