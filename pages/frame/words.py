@@ -45,7 +45,7 @@ def headline(story: Story) -> str:
 def detail(story: Story, plan: Plan, i: int, budget: float) -> str:
     """The small print below it: what is compared, the budget, and who pays how much."""
     kept = "Within" if plan.meets_budget(i, budget) else "Beyond"
-    cost = f"{plan.cost_percent(i):+.1f} %"
+    cost = f"{round(plan.cost_percent(i), 1) + 0.0:+.1f} %"  # never -0.0
     context = f":gray[{story.context} {kept} your budget of +{budget:g} % average distance: {cost}.]"
     return f":small[{toned(story.detail)} {context}]" if story.detail else f":small[{context}]"
 
