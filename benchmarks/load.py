@@ -123,7 +123,7 @@ async def visits(port: int, count: int, query: str = CITY) -> AsyncIterator[list
 
 
 async def measure(port: int, pid: int, minutes: float, people: int = PEOPLE) -> list[Row]:
-    """Let people in, let them turn the dial, let one ask for heavy work, let others come and go, and see."""
+    """Let people in, let them turn the dial and leave, let others come and go, let one ask for heavy work, and see."""
     async with visits(port, 1) as (one,):
         await one.run()
         alone = [await one.run(one.settings[i % len(one.settings)]) for i in range(3, 23)]
@@ -135,14 +135,16 @@ async def measure(port: int, pid: int, minutes: float, people: int = PEOPLE) -> 
             quiet = await turns(crowd, pid, minutes / 2)
             processor = 1000 * (processor_s(pid) - before) / len(quiet.times)
             full = memory_mb(pid)
-            async with visits(port, 1) as (heavy,):
-                work = asyncio.create_task(ask_for_heavy_work(heavy))
-                busy = await turns(crowd, pid, minutes / 2)
-                work.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await work
-            errors = sum(person.errors for person in [*crowd, heavy])
         waves = [await wave(port, pid, people) for _ in range(WAVES)]
+        async with visits(port, people) as others, visits(port, 1) as (heavy,):
+            for person in others:
+                await person.run()
+            work = asyncio.create_task(ask_for_heavy_work(heavy))
+            busy = await turns(others, pid, minutes / 2)
+            work.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await work
+        errors = sum(person.errors for person in [*crowd, *others, heavy])
     usual = float(np.median(alone))
     rows = []
     for name, seen in (("", quiet), (", while one more plans for 2,000,000 again and again", busy)):
@@ -163,6 +165,7 @@ async def measure(port: int, pid: int, minutes: float, people: int = PEOPLE) -> 
         _row("processor time of the server per turn", processor, "ms"),
         _row("errors on screen", errors, "", 0.0),
         _row("memory per person", (full - empty) / people, "MB"),
+        _row("memory beyond one person's after all left", waves[-1] - empty, "MB"),
         _row(
             f"growth from the 3rd to the {WAVES}th time that {people} came and left",
             waves[-1] - waves[2],

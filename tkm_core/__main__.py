@@ -199,7 +199,8 @@ def _compare(arguments: argparse.Namespace) -> int:
         chosen = [name for name in chosen if keeps_existing(name)]
         if not chosen:
             raise ValueError(unable)
-        say(unable)
+        if unable:
+            say(unable)
     compared: list[Compared] = []
     with progress_bar() as progress:
         for number, name in enumerate(chosen):

@@ -45,9 +45,8 @@ def service_areas(residents: Residents, hull: shapely.Geometry, centers_xy: Floa
         cells = list(
             shapely.voronoi_polygons(shapely.multipoints(sites), extend_to=ground, ordered=True).geoms
         )
-    cut = shapely.segmentize(
-        shapely.intersection(cells, ground), width / 50
-    )  # straight in metres is not in degrees
+    # straight in metres is not in degrees
+    cut = shapely.segmentize(shapely.intersection(cells, ground), width / 50)
     for area, facility in zip(_to_degrees(residents, cut), first, strict=True):
         areas[facility] = area
     return areas
