@@ -2,9 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TOOLS := .venv-tools
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Only files whose hash the lock names, and only wheels: building from source would fetch build tools that no lock holds.
+INSTALL := pip install --quiet --require-hashes --only-binary :all: -r
 
-.PHONY: run test lint browser bench clean
+.PHONY: run test lint browser bench lock audit dist clean
 
 run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
@@ -30,16 +33,40 @@ $(VENV)/bin/python:
 # was compiled before holds the others as they were then.
 COMPILED := $(addprefix tkm_core/,kernels.py tilted_mean.py explore.py coarse.py)
 $(VENV)/.installed: requirements.txt $(COMPILED) | $(VENV)/bin/python
-	$(BIN)/pip install --quiet -r requirements.txt
+	$(BIN)/$(INSTALL) requirements.txt
 	rm -f tkm_core/__pycache__/*.nb[ic]
 	$(BIN)/python -m tkm_core.kernels
 	touch $@
 
-$(VENV)/.installed-dev: requirements-dev.txt requirements.txt $(COMPILED) | $(VENV)/bin/python
-	$(BIN)/pip install --quiet -r requirements-dev.txt
+$(VENV)/.installed-dev: requirements-dev.txt $(COMPILED) | $(VENV)/bin/python
+	$(BIN)/$(INSTALL) requirements-dev.txt
 	rm -f tkm_core/__pycache__/*.nb[ic]
 	$(BIN)/python -m tkm_core.kernels
 	touch $@ $(VENV)/.installed
 
+$(TOOLS)/.installed: requirements-tools.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/$(INSTALL) requirements-tools.txt
+	touch $@
+
+# Versions stay as they are while pyproject.toml allows it. Newer ones: make lock UPGRADE=--upgrade
+UPGRADE ?=
+COMPILE = $(TOOLS)/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --only-binary :all: --generate-hashes \
+	--custom-compile-command "make lock" $(UPGRADE)
+lock: $(TOOLS)/.installed
+	$(COMPILE) pyproject.toml --extra app --output-file requirements.txt
+	$(COMPILE) pyproject.toml --extra app --group dev --constraints requirements.txt --output-file requirements-dev.txt
+	$(COMPILE) --group tools --output-file requirements-tools.txt
+
+audit: $(TOOLS)/.installed
+	for lock in requirements*.txt; do $(TOOLS)/bin/pip-audit --strict --require-hashes --disable-pip -r $$lock || exit 1; done
+
+# sdist, wheel, and the list of what the app is made of (SBOM, CycloneDX).
+dist: $(TOOLS)/.installed
+	rm -rf dist
+	$(TOOLS)/bin/python -m build --no-isolation --outdir dist
+	$(TOOLS)/bin/cyclonedx-py requirements requirements.txt --pyproject pyproject.toml --mc-type application --output-reproducible --validate \
+		--output-file dist/evenreach.cdx.json
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -5,7 +5,8 @@
 >>> round(tkm.evaluate([[0, 0], [0, 1], [5, 5], [5, 6]], model.cluster_centers_).largest_distance, 6)
 0.5
 
-Each name is imported when it is first used, so that the command line answers at once.
+Each name is imported when it is first used, so that the command line answers at once, and so that the solver works
+without what only files and maps need (the extra "geo").
 """
 
 from importlib import import_module
@@ -58,7 +59,12 @@ def __getattr__(name: str) -> Any:
     if name not in _ROOM_OF:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    value = getattr(import_module(_ROOM_OF[name]), name)
+    try:
+        room = import_module(_ROOM_OF[name])
+    except ModuleNotFoundError as missing:
+        msg = f"{name} needs {missing.name}, which is not installed: pip install 'evenreach[geo]' brings it."
+        raise ModuleNotFoundError(msg, name=missing.name) from missing
+    value = getattr(room, name)
     globals()[name] = value
     return value
 
