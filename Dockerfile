@@ -1,11 +1,12 @@
 # EvenReach as a container: non-root, read-only root file system, nothing compiled or fetched at start.
-ARG PYTHON=3.11-slim
+# The digest is what is built on; the tag says which it is. One line, and no ARG, so that Dependabot can renew it.
+FROM python:3.11.17-slim-trixie@sha256:45037981b62b34b44602584fccbc4d884d5f7dc92c7ee86bb38a698a79fe1e51 AS base
 
-FROM python:${PYTHON} AS build
+FROM base AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 COPY requirements.txt /build/
 RUN python -m venv /opt/venv \
- && /opt/venv/bin/pip install --only-binary :all: -r /build/requirements.txt \
+ && /opt/venv/bin/pip install --require-hashes --only-binary :all: -r /build/requirements.txt \
  && /opt/venv/bin/pip uninstall -y pip setuptools \
  # tests of the libraries, debugging leftovers and notebook parts are never used by a server
  && find /opt/venv -type d \( -name tests -o -name test \) -prune -exec rm -rf {} + \
@@ -20,7 +21,7 @@ RUN find /app /opt/venv -name '*.py' -exec touch -d @1700000000 {} + \
  && python -m compileall -q --invalidation-mode unchecked-hash /app /opt/venv \
  && python -m tkm_core.kernels
 
-FROM python:${PYTHON}
+FROM base
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="EvenReach" \

@@ -1,4 +1,4 @@
-"""What is installed: every package is locked with its hashes, wanted for a reason, and no more than the library needs."""
+"""What is installed: every package locked with its hashes, wanted for a reason, and no more than is needed."""
 
 import ast
 import re
