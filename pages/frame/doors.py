@@ -31,10 +31,15 @@ log = logging.getLogger("evenreach")
 async def refuse(
     scope: Scope, receive: Receive, send: Send, status: int, sentence: str, *, retry: int = 0
 ) -> None:
-    """Answer with a sentence and hang up, whether a page or a websocket was asked for."""
-    headers = {"Cache-Control": "no-store", "Connection": "close"}
+    """Answer with a sentence, whether a page or a websocket was asked for.
+
+    Only a request that came too slowly is cut off: a browser that sends on would miss the answer.
+    """
+    headers = {"Cache-Control": "no-store"}
     if retry:
         headers["Retry-After"] = str(retry)
+    if status == 408:
+        headers["Connection"] = "close"
     await PlainTextResponse(sentence + "\n", status, headers)(scope, receive, send)
 
 

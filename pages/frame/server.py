@@ -143,6 +143,7 @@ def serve(app: st.App, settings: Config) -> None:
     """Serve until a signal ends it; uvicorn is set up here, because Streamlit leaves its limits wide open."""
     load_config_options(
         {
+            "client.allowedOrigins": [],  # nobody else's page frames this one
             "server.headless": True,
             "server.port": settings.port,
             "server.address": settings.address,
