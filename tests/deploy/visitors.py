@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import socket
 from collections.abc import Iterator
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -37,7 +38,7 @@ def ask(
     with contextlib.closing(door):
         door.request(method, path, body, {name.replace("_", "-"): text for name, text in headers.items()})
         answer = door.getresponse()
-        return answer.status, answer.read().decode()
+        return answer.status, answer.read().decode(errors="replace")
 
 
 def token(server: Running, base: str = "") -> dict[str, str]:
@@ -56,18 +57,27 @@ class Visitor:
         The address it comes from.
     base : str
         The path under which the app is served.
+    host : str
+        The name it asks for.
     **headers : str
         Of the websocket's request.
     """
 
-    def __init__(self, server: Running, source: str = "127.0.0.1", base: str = "", **headers: str) -> None:
+    def __init__(
+        self,
+        server: Running,
+        source: str = "127.0.0.1",
+        base: str = "",
+        host: str = "localhost",
+        **headers: str,
+    ) -> None:
         self.server, self.source, self.base = server, source, base
         self.door = contextlib.ExitStack()
         knocked = connect(
-            f"ws://127.0.0.1:{server.port}{base}/_stcore/stream",
+            f"ws://{host}:{server.port}{base}/_stcore/stream",
             subprotocols=[Subprotocol("streamlit")],
             additional_headers={name.replace("_", "-"): text for name, text in headers.items()},
-            source_address=(source, 0),
+            sock=socket.create_connection(("127.0.0.1", server.port), 20, (source, 0)),
             max_size=None,
             proxy=None,
             compression=None,
