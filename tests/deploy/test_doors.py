@@ -188,6 +188,14 @@ def test_a_trusted_proxy_says_who_asks_and_its_last_word_counts(server: Running)
         assert ask(server, "GET", "/", source=PROXY, X_Forwarded_For="10.0.0.1, 10.0.0.2")[0] == 200
 
 
+def test_a_proxy_that_is_not_named_is_noticed_once(guarded: Running) -> None:
+    for _ in range(3):
+        assert ask(guarded, "GET", f"{BASE}/", X_Forwarded_For="10.1.1.1")[0] == 200
+    said = [line["about"] for line in guarded.lines() if line.get("event") == "notice"]
+    assert sum("EVENREACH_PROXIES" in str(about) for about in said) == 1
+    assert "10.1.1.1" not in str(said)
+
+
 def ended(line: socket.socket) -> bool:
     """Whether the server has hung up."""
     try:
@@ -274,6 +282,6 @@ def test_a_large_answer_goes_out_in_slices() -> None:
 def test_a_plain_start_knows_only_this_machines_names() -> None:
     """Streamlit itself checks the websocket's host; everything of a visitor's goes through that."""
     with Server(plain=True) as plain:
-        Visitor(plain, Origin=f"http://localhost:{plain.port}").leave()  # type: ignore[arg-type]
+        Visitor(plain, Origin=f"http://localhost:{plain.port}").leave()
         with pytest.raises(InvalidStatus, match="403"):
-            Visitor(plain, host="evil.example", Origin=f"http://evil.example:{plain.port}")  # type: ignore[arg-type]
+            Visitor(plain, host="evil.example", Origin=f"http://evil.example:{plain.port}")
