@@ -11,7 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages import compare, data, guide, how_many, lab, plan
-from pages.frame import address, login, sentences, session, style
+from pages.frame import address, login, sentences, session, style, uploads
 
 ASSETS = Path(__file__).parent / "assets"
 # url (the file's name), what the menu says, what draws it
@@ -44,6 +44,8 @@ def main() -> None:
     chosen = st.navigation(list(pages.values()), position="top")
     for problem in address.read():
         session.notice(f"This link is not quite right: {problem}. The usual setting is used instead.")
+    for refusal in uploads.refusals():
+        session.notice(refusal)
     chosen.run()
     login.leave()
     address.write()

@@ -5,9 +5,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
+from ipaddress import ip_network
 from typing import Any
 
 PREFIX = "EVENREACH_"
+HOST = r"(\*|(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)"  # *.example.org: every name below; *: any name
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -42,6 +44,28 @@ class Config:
     """
 
     upload_mb: int = _setting(200, "largest file that can be uploaded, in megabytes", 1, 10_000)
+    uploads_mb: int = _setting(
+        1_000,
+        "room for all uploaded files together, in megabytes, at least twice EVENREACH_UPLOAD_MB",
+        2,
+        100_000,
+    )
+    most_connections: int = _setting(
+        200, "requests and open pages one address may have at a time; more are turned away", 10, 100_000
+    )
+    patience_s: int = _setting(
+        30, "seconds the server waits for a request that stalls, or a visitor whose connection broke", 1, 600
+    )
+    hosts: str = _setting(
+        "",
+        "names the app is reached by, as in reach.example.org, with commas between them",
+        pattern=rf"({HOST}(\s*,\s*{HOST})*)?",
+    )
+    proxies: str = _setting(
+        "",
+        "addresses of the proxies in front, as in 10.0.0.5 or 172.16.0.0/12, with commas between them",
+        pattern=r"([0-9a-fA-F.:]+(/\d+)?(\s*,\s*[0-9a-fA-F.:]+(/\d+)?)*)?",
+    )
     most_residents: int = _setting(5_000_000, "most residents a plan is made for", 100, 20_000_000)
     most_facilities: int = _setting(60, "largest number of facilities, k", 1, 1_000)
     workers: int = _setting(
@@ -90,7 +114,30 @@ class Config:
             setting = known[name]
             read = {bool: _yes_or_no, int: _whole, str: _plain}[type(getattr(usual, setting.name))]
             found[setting.name] = read(name, text.strip(), setting.metadata)
-        return cls(**found)
+        settings = cls(**found)
+        if settings.uploads_mb < 2 * settings.upload_mb:
+            msg = (
+                f"EVENREACH_UPLOADS_MB must be at least {2 * settings.upload_mb}, twice EVENREACH_UPLOAD_MB, "
+                f"not {settings.uploads_mb}."
+            )
+            raise ConfigError(msg)
+        for text in settings.trusted:
+            try:
+                ip_network(text)
+            except ValueError as problem:
+                msg = f"EVENREACH_PROXIES has {text[:50]!r}, which is neither an address nor a network."
+                raise ConfigError(msg) from problem
+        return settings
+
+    @property
+    def trusted(self) -> list[str]:
+        """The proxies whose word on who asks is taken: addresses and networks."""
+        return [text.strip() for text in self.proxies.split(",") if text]
+
+    @property
+    def names(self) -> list[str]:
+        """The names the app is reached by, in lower case."""
+        return [text.strip().lower() for text in self.hosts.split(",") if text]
 
 
 def _whole(name: str, text: str, meaning: Mapping[str, Any]) -> int:

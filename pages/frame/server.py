@@ -5,6 +5,7 @@ the start, workers that are ready before the first visitor, security headers, a 
 line of log a job, and links that survive signing in.
 """
 
+import asyncio
 import json
 import logging
 import os
@@ -17,20 +18,34 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
+import uvicorn
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from streamlit.web.bootstrap import load_config_options
 
+from pages.frame import uploads
+from pages.frame.connections import Patient
+from pages.frame.doors import HEALTH, Doors
 from pages.frame.headers import AskedForLink, SecurityHeaders
 from tkm_core.config import Config, ConfigError, config
 from tkm_core.jobs import JobError
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 ROOT = Path(__file__).resolve().parents[2]
 AUTH_KEYS = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
 SHORTEST_SECRET = 32
+MESSAGE_MB = 1  # largest message a browser may send: what is in its controls
+PING = 30  # seconds between two questions whether a browser is still there, and for its answer
+MOST_CONNECTIONS, FILES = 2_000, 8_192  # of all together; an upload of many parts has many files
 
 log = logging.getLogger("evenreach")
 SWITCH = 0.0003  # seconds a thread computes before others get their turn: Python's 5 ms add up to a third of an answer
@@ -68,38 +83,104 @@ def check_login(settings: Config) -> None:
 
 
 async def health(_request: Request) -> JSONResponse:
-    """200 if pages can be drawn and work can be done, else 503; with how busy it is."""
+    """200 if pages can be drawn, files taken and work done, else 503; with how busy it is."""
     from tkm_core.jobs.tasks import pool
 
     now = pool().health()
+    disk_full = await asyncio.to_thread(uploads.full)
+    well = now.well and not disk_full
     body = {
-        "status": "ok" if now.well else "no worker",
+        "status": "ok" if well else "disk full" if disk_full else "no worker",
         "workers": now.workers,
         "alive": now.alive,
         "running": now.running,
         "waiting": now.waiting,
+        "uploads_mb": round(uploads.ledger().taken() / uploads.MB),
     }
-    return JSONResponse(body, status_code=200 if now.well else 503, headers={"Cache-Control": "no-store"})
+    return JSONResponse(body, status_code=200 if well else 503, headers={"Cache-Control": "no-store"})
 
 
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """Workers live as long as the server."""
+    """Workers, and the broom for uploads, live as long as the server."""
     from tkm_core.jobs.tasks import pool
 
     pool()
+    broom = asyncio.create_task(uploads.ledger().keep_sweeping())
     yield
+    broom.cancel()
     pool().close()
 
 
 def build(settings: Config) -> st.App:
     """The app with what surrounds it."""
-    middleware = [Middleware(SecurityHeaders, offline=settings.offline_maps)]
+    base = settings.base_path.strip("/")
+    names = [*settings.names, *_sign_in_host(settings)]
+    middleware = [
+        Middleware(SecurityHeaders, offline=settings.offline_maps),
+        Middleware(
+            Doors,
+            names=names,
+            base=base,
+            login=settings.login,
+            most=settings.most_connections,
+            proxied=bool(settings.trusted),
+        ),
+        Middleware(uploads.Uploads, base=base),
+    ]
     if settings.login:
         middleware.append(Middleware(AskedForLink))
-    return st.App(
-        ROOT / "app.py", lifespan=lifespan, routes=[Route("/healthz", health)], middleware=middleware
+    return st.App(ROOT / "app.py", lifespan=lifespan, routes=[Route(HEALTH, health)], middleware=middleware)
+
+
+def _sign_in_host(settings: Config) -> list[str]:
+    """The name people come back to from signing in is one of this server's."""
+    name = urlsplit(str(st.secrets["auth"]["redirect_uri"])).hostname if settings.login else None
+    return [name.lower()] if name else []
+
+
+def serve(app: st.App, settings: Config) -> None:
+    """Serve until a signal ends it; uvicorn is set up here, because Streamlit leaves its limits wide open."""
+    load_config_options(
+        {
+            "client.allowedOrigins": [],  # nobody else's page frames this one
+            "server.headless": True,
+            "server.port": settings.port,
+            "server.address": settings.address,
+            "server.baseUrlPath": settings.base_path,
+            "server.allowedHosts": [],  # Doors knows them
+            "server.fileWatcherType": "none",
+            "server.maxUploadSize": settings.upload_mb,
+            "server.maxWidgetStateSize": MESSAGE_MB,
+        }
     )
+    _many_files()
+    setup = uvicorn.Config(
+        app,
+        host=settings.address,
+        port=settings.port,
+        http=Patient,
+        ws="websockets-sansio",
+        ws_max_size=MESSAGE_MB * uploads.MB,
+        ws_ping_interval=PING,
+        ws_ping_timeout=PING,
+        ws_per_message_deflate=False,
+        proxy_headers=bool(settings.trusted),
+        forwarded_allow_ips=settings.trusted,
+        limit_concurrency=MOST_CONNECTIONS,
+        server_header=False,
+        use_colors=False,
+        access_log=False,
+    )
+    uvicorn.Server(setup).run(sockets=[setup.bind_socket()])
+
+
+def _many_files() -> None:
+    """Let this process have enough open files and connections; some systems start with 1,024."""
+    if resource:
+        now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, wanted), most))
 
 
 def writable_cache() -> None:
@@ -151,17 +232,7 @@ def main() -> None:
     except (JobError, ValueError, MemoryError) as problem:  # serve all the same: each page says what is wrong
         log.info(json.dumps({"event": "cold", "why": str(problem)}))
     log.info(json.dumps({"event": "serving", "port": settings.port, "workers": settings.workers}))
-    build(settings).run(
-        config={
-            "server.headless": True,
-            "logger.hideWelcomeMessage": True,  # it would ask a host outside for this server's address
-            "server.port": settings.port,
-            "server.address": settings.address,
-            "server.baseUrlPath": settings.base_path,
-            "server.fileWatcherType": "none",
-            "server.maxUploadSize": settings.upload_mb,
-        }
-    )
+    serve(build(settings), settings)
 
 
 if __name__ == "__main__":

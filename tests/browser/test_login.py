@@ -6,8 +6,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.serving import Server, free_port
-from tests.browser.conftest import drawn
+from tests.browser.conftest import drawn, settled
 from tests.browser.provider import CLIENT, Provider
+
+HOMES = b"lon,lat\n" + b"".join(b"13.%d,52.%d\n" % (300 + n, 400 + n * 7 % 50) for n in range(60))
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,7 @@ def guarded(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Ite
         f'client_id = "{CLIENT}"\nclient_secret = "s"\n'
         f'server_metadata_url = "{provider.url}/.well-known/openid-configuration"\n'
     )
-    with Server(port=port, log=None, EVENREACH_LOGIN="yes", HOME=str(home)):
+    with Server(port=port, log=None, EVENREACH_LOGIN="yes", EVENREACH_UPLOAD_MB="1", HOME=str(home)):
         yield url
 
 
@@ -73,6 +75,21 @@ def test_the_link_that_was_asked_for_opens_after_signing_in(
     assert not refused
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_files_are_taken_after_signing_in_and_what_is_too_much_is_said(guarded: str, page: Page) -> None:
+    page.goto(f"{guarded}/data")
+    page.get_by_role("button", name="Sign in").click()
+    files = page.locator(".st-key-upload input[type=file]")
+    files.set_input_files({"name": "homes.csv", "mimeType": "text/csv", "buffer": HOMES})
+    expect(page.get_by_text("60 rows read")).to_be_visible()
+    settled(page)
+    # each may be uploaded, but no visitor may have so many
+    parts = [
+        {"name": f"{n}.csv", "mimeType": "text/csv", "buffer": HOMES + 900_000 * b"\n"} for n in range(6)
+    ]
+    files.set_input_files(parts)
+    expect(page.get_by_text("a visitor may have 2 MB on this server")).to_be_visible()
 
 
 def test_a_forged_cookie_opens_nothing(guarded: str, page: Page) -> None:

@@ -20,6 +20,11 @@ def test_nothing_set_is_fine() -> None:
 def test_every_setting_can_be_set() -> None:
     given = {
         "EVENREACH_UPLOAD_MB": "50",
+        "EVENREACH_UPLOADS_MB": "100",
+        "EVENREACH_MOST_CONNECTIONS": "20",
+        "EVENREACH_PATIENCE_S": "5",
+        "EVENREACH_HOSTS": "Reach.example.org, *.example.net",
+        "EVENREACH_PROXIES": "10.0.0.5, 172.16.0.0/12,::1",
         "EVENREACH_MOST_RESIDENTS": " 100000 ",
         "EVENREACH_MOST_FACILITIES": "20",
         "EVENREACH_WORKERS": "0",
@@ -33,9 +38,29 @@ def test_every_setting_can_be_set() -> None:
         "EVENREACH_LOGIN": "on",
     }
     assert sorted(given) == sorted(NAMES)
-    assert Config.read(given) == Config(
-        50, 100_000, 20, 0, 512, 5, 2, 80, "127.0.0.1", "tools/reach", offline_maps=True, login=True
+    settings = Config.read(given)
+    assert settings == Config(
+        upload_mb=50,
+        uploads_mb=100,
+        most_connections=20,
+        patience_s=5,
+        hosts="Reach.example.org, *.example.net",
+        proxies="10.0.0.5, 172.16.0.0/12,::1",
+        most_residents=100_000,
+        most_facilities=20,
+        workers=0,
+        worker_memory_mb=512,
+        most_waiting=5,
+        job_minutes=2,
+        port=80,
+        address="127.0.0.1",
+        base_path="tools/reach",
+        offline_maps=True,
+        login=True,
     )
+    assert settings.names == ["reach.example.org", "*.example.net"]
+    assert settings.trusted == ["10.0.0.5", "172.16.0.0/12", "::1"]
+    assert (Config().names, Config().trusted) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -50,6 +75,18 @@ def test_every_setting_can_be_set() -> None:
         ("EVENREACH_LOGIN", "maybe", "must be yes or no, not 'maybe'."),
         ("EVENREACH_ADDRESS", "example.org; rm", "address the server listens on"),
         ("EVENREACH_BASE_PATH", "../x", "path under which a proxy"),
+        ("EVENREACH_UPLOADS_MB", "399", "must be at least 400, twice EVENREACH_UPLOAD_MB, not 399."),
+        ("EVENREACH_HOSTS", "https://reach.example.org", "names the app is reached by"),
+        ("EVENREACH_HOSTS", "a.example,,b.example", "names the app is reached by"),
+        ("EVENREACH_HOSTS", "reach.*.org", "names the app is reached by"),
+        ("EVENREACH_PROXIES", "nginx", "addresses of the proxies in front"),
+        ("EVENREACH_PROXIES", "*", "addresses of the proxies in front"),
+        (
+            "EVENREACH_PROXIES",
+            "10.0.0.5, 10.0.0.999",
+            "has '10.0.0.999', which is neither an address nor a network.",
+        ),
+        ("EVENREACH_PROXIES", "10.0.0.5/8", "has '10.0.0.5/8', which is neither"),
         ("EVENREACH_UPLOAD_SIZE", "50", "is not a setting. There are: EVENREACH_UPLOAD_MB,"),
     ],
 )
@@ -75,7 +112,8 @@ def test_compose_passes_every_setting_on_and_its_limits_fit_into_the_container()
     assert Config.read({}) == replace(settings, workers=Config().workers, worker_memory_mb=4_096)
     limit = re.search(r"mem_limit: (\d+)g", text)
     assert limit
-    assert 1_024 + settings.workers * settings.worker_memory_mb <= 1_024 * int(limit[1])
+    needed = 1_024 + settings.uploads_mb + settings.workers * settings.worker_memory_mb
+    assert needed <= 1_024 * int(limit[1])
 
 
 def test_the_operations_page_names_every_setting_with_its_default() -> None:
