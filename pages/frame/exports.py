@@ -1,12 +1,15 @@
 """Take a plan along: downloads, and the link to it."""
 
 import re
+import sys
 from collections.abc import Callable, Hashable
 from functools import partial
 
 import streamlit as st
+from streamlit.runtime import memory_media_file_storage
 
 from pages.frame import address, errand, session
+from pages.frame.words import escaped
 from tkm_core import export
 from tkm_core.figures import Look
 from tkm_core.figures.report import html_report
@@ -24,6 +27,9 @@ FORMAT_WORDS = {
     "parquet": "Parquet",
 }
 TABLE_WORDS = {"facilities": "Facilities", "allocations": "Who goes where", "areas": "Service areas"}
+# Streamlit names a download by its content, but looks at parts of it only from 1 MiB on: two visitors' files that differ
+# elsewhere had one address. So it looks at all of it, whatever the size.
+setattr(memory_media_file_storage, "_PARTIAL_HASH_THRESHOLD", sys.maxsize)  # noqa: B010  it is final to mypy
 
 
 def sidebar(place: session.City, plan: Plan, i: int, story: Story, look: Look) -> None:
@@ -121,7 +127,7 @@ def _large_table(place: session.City, plan: Plan, i: int, what: str, file_format
         shelf.put(key, made, len(made))
 
     if running is not None and running.problem and running.key == key:
-        st.error(running.problem, icon=":material/error:")
+        st.error(escaped(running.problem), icon=":material/error:")
     st.button(
         f"{TABLE_WORDS[what]}: make the file",
         key=f"make_{what}",
