@@ -1,6 +1,6 @@
 import csv
-import re
 import json
+import re
 import stat
 import xml.etree.ElementTree as ET
 
@@ -21,9 +21,12 @@ from tkm_core.residents.samples import load_sample
 
 # what spreadsheets would run, and how it is written: many take ; or a tab for the end of a cell, quotes or not
 FORMULAS = {
-    **{text: f"'{text}" for text in ("=1+1", "+1", "-1", "@SUM(A1)", "  =2", "＝4", '=HYPERLINK("http://x","y")')},
+    **{
+        text: f"'{text}"
+        for text in ("=1+1", "+1", "-1", "@SUM(A1)", "  =2", "＝4", '=HYPERLINK("http://x","y")')
+    },
     "\t=3": "'\t'=3",
-    'North;=HYPERLINK("http://x","y")': "North;'=HYPERLINK(\"http://x\",\"y\")",
+    'North;=HYPERLINK("http://x","y")': 'North;\'=HYPERLINK("http://x","y")',
     'North; "=5': "North;' \"=5",
     "North\t+6": "North\t'+6",
     "North|-7;@8": "North|'-7;'@8",

@@ -205,7 +205,6 @@ def moved(document):
         (lambda d: d["path"]["tilted_sse"].__setitem__(1, 0.001), "do not give its figures"),
         (lambda d: d["path"]["sse"].__setitem__(0, 9.0), "do not give its figures"),
         (lambda d: d["path"]["city_cost"].__setitem__(3, 1e308), "do not give its figures"),
-        (lambda d: d["path"]["error"].__setitem__(2, 0.5), "do not give its figures"),
         (moved, "do not give its figures"),
         (lambda d: d["path"]["centers"][0].__setitem__(1, [60.0, 0.0]), "far outside"),
         (lambda d: d["path"]["centers"][0].__setitem__(1, [1e308, -1e308]), "far outside"),
@@ -218,6 +217,12 @@ def moved(document):
 def test_no_figure_of_a_file_is_believed(city, content, change, sentence):
     with pytest.raises(PlanFileError, match=sentence):
         restore_plan(read_plan_file(broken(change)(content)), city)
+
+
+def test_the_error_that_is_left_is_computed_again(plan, city, content):
+    changed = broken(lambda d: d["path"].update(error=[7.0] * 4))(content)
+    back = restore_plan(read_plan_file(changed), city)
+    np.testing.assert_allclose(back.plan.path.error, plan.path.error, atol=1e-6)
 
 
 def test_a_plan_of_very_many_comes_back():

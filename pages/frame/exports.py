@@ -27,8 +27,8 @@ FORMAT_WORDS = {
     "parquet": "Parquet",
 }
 TABLE_WORDS = {"facilities": "Facilities", "allocations": "Who goes where", "areas": "Service areas"}
-# Streamlit names a download by its content, but looks at parts of it only from 1 MiB on: two visitors' files that differ
-# elsewhere had one address. So it looks at all of it, whatever the size.
+# Streamlit names a download by its content, but from 1 MiB on looks at parts of it only: two visitors' files that
+# differ elsewhere would have one address
 setattr(memory_media_file_storage, "_PARTIAL_HASH_THRESHOLD", sys.maxsize)  # noqa: B010  it is final to mypy
 
 

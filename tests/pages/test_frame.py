@@ -127,7 +127,12 @@ def test_text_from_outside_is_harmless_in_markdown() -> None:
     assert escaped("a@e.example _www.e.example").replace(JOINER, "^") == r"a@^e.example \_www^.e.example"
     assert escaped("&lt;b&gt; $x$") == r"\&lt;b\&gt; \$x\$"
     assert escaped("a\n\n# b\u2028c\td") == r"a \# b c d"
-    assert [escaped(text) for text in ("- x", "+ x", "12. x", "3) x")] == ["\\- x", "\\+ x", "12\\. x", "3\\) x"]
+    assert [escaped(text) for text in ("- x", "+ x", "12. x", "3) x")] == [
+        "\\- x",
+        "\\+ x",
+        "12\\. x",
+        "3\\) x",
+    ]
     assert escaped("gnp\u202e.exe") == "gnp.exe"
     assert escaped("Within 10 km: 5 of 6, +3.1 %") == "Within 10 km: 5 of 6, +3.1 %"
 

@@ -1,7 +1,7 @@
 """The plan file: settings, seed, version, the data's fingerprint and results, in JSON that restores it."""
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -225,13 +225,12 @@ def restore_plan(saved: PlanFile, residents: Residents, *, progress: Progress | 
         `message` says in a sentence whether the data are the same.
     """
     if saved.fingerprint == residents.fingerprint:
-        _check_sites(saved, residents)
         plan = Plan(
             residents,
             saved.k,
             saved.random_state,
             saved.criterion,
-            saved.path,
+            _checked_path(saved, residents),
             saved.baseline,
             existing_names=saved.fixed_names,
         )
@@ -252,7 +251,7 @@ def restore_plan(saved: PlanFile, residents: Residents, *, progress: Progress | 
     return Restored.of(saved, plan, same_data=False)
 
 
-def _check_sites(saved: PlanFile, residents: Residents) -> None:
+def _checked_path(saved: PlanFile, residents: Residents) -> TiltedPath:
     """Believe no figure of a file: sites must be where plans have them, and every cost is computed again."""
     points, path = residents.scaled, saved.path
     fixed = scaled_sites(residents, saved.fixed_lonlat)
@@ -267,12 +266,18 @@ def _check_sites(saved: PlanFile, residents: Residents) -> None:
             msg = "The existing facilities of this plan file are not where it says they are: it was changed."
             raise PlanFileError(msg)
     problem = Problem.of(points, residents.weights, saved.k, fixed)
-    stated = np.column_stack([path.city_cost, path.tilted_sse, path.sse, path.error])
-    for centers, t, told in zip(path.centers, path.t, stated, strict=True):
-        found = descend(problem, centers, float(t), max_iter=0)
-        again = np.array([found.city_cost, found.tilted_sse, found.sse, found.left])
-        if not np.allclose(again, told, rtol=1e-4, atol=1e-6):
-            raise PlanFileError(CHANGED)
+    again = np.array([_measured(problem, path, i) for i in range(len(path.t))])
+    if not np.allclose(
+        again[:, :3], np.column_stack([path.city_cost, path.tilted_sse, path.sse]), rtol=1e-4, atol=1e-6
+    ):
+        raise PlanFileError(CHANGED)
+    return replace(path, error=again[:, 3])
+
+
+def _measured(problem: Problem, path: TiltedPath, i: int) -> tuple[float, float, float, float]:
+    """City-wide cost, tilted SSE, SSE and the error that is left at setting i."""
+    found = descend(problem, path.centers[i], float(path.t[i]), max_iter=0)
+    return found.city_cost, found.tilted_sse, found.sse, found.left
 
 
 def _figures(found: Evaluation) -> dict[str, float]:
