@@ -71,7 +71,7 @@ def _kept(place: session.City) -> str:
 
 def _title(key: str, place: session.City) -> str:
     if key == address.UPLOAD:
-        return place.title if place.saved is None else f"{place.title}, opened plan"
+        return place.title if place.saved is None else f"Opened plan: {place.title}"
     sample = find_sample(key)
     return sample.title if sample else key
 

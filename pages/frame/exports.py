@@ -62,8 +62,9 @@ def sidebar(place: session.City, plan: Plan, i: int, story: Story, look: Look) -
             st.code(address.link(), language=None, wrap_lines=True)
             if address.get("dataset") == address.UPLOAD:
                 st.markdown(
-                    f":small[:gray[It names your uploaded data by a secret: whoever has the link sees the data, for up "
-                    f"to {session.UPLOAD_HOURS} hours or until you remove it on the Data page.]]"
+                    ":small[:gray[It names the data by a secret: whoever has the link sees the data, for up to "
+                    f"{session.UPLOAD_HOURS} hours or until you remove it on the Data page. Only you can remove it, "
+                    "and only before you close or reload this page.]]"
                 )
 
 

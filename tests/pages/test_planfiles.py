@@ -128,7 +128,7 @@ def test_an_opened_plan_is_shown_to_who_has_its_link_and_stays(opened: Opened, h
     content = forged(honest, honest.path.centers * 0.5, honest.baseline)
     owner = give(opened, content, **CITY)
     token = show(owner)
-    assert owner.selectbox(key="dataset").format_func("upload") == "Generated city, 301, opened plan"
+    assert owner.selectbox(key="dataset").format_func("upload") == "Opened plan: Generated city, 301"
     theirs = sites(owner)
     assert theirs != honest.centers_lonlat(5).round(6).tolist()
     for shelf in (session.shelves().plans, session.shelves().results, session.shelves().figures):
