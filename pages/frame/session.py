@@ -11,8 +11,9 @@ from typing import TypeVar, cast
 import streamlit as st
 
 from pages.frame import address
+from pages.frame.city import City as City  # pages know it by this name
 from pages.frame.shelf import Shelf
-from pages.frame.words import escaped, plain
+from pages.frame.words import escaped
 from tkm_core.config import config
 from tkm_core.existing import Existing, nearby
 from tkm_core.export import PlanFile, Restored
@@ -31,57 +32,6 @@ FILE_HOURS = 0.5  # a large file that was made for a download
 TIDY = 300.0  # seconds between two looks for what is too old
 FIGURE_BYTES = 256e6  # of drawn figures that are kept: those who look at the same city share them
 SEED = 0
-
-
-@dataclass(frozen=True)
-class City:
-    """The residents that are planned for, and what to call them.
-
-    Attributes
-    ----------
-    key : str
-        The sample's key, or a secret token: everything that is kept is kept under it, so what came from a visitor is
-        found only by those who have the token.
-    title, people : str
-        Plain words, whatever they are made from.
-    existing : Existing or None
-        Facilities that are there already and stay.
-    saved : Plan or None
-        A plan that was opened from a file; it is shown for its number of facilities, its existing ones are `existing`.
-    home : str
-        Key of the city whose residents a saved plan is for.
-    """
-
-    key: str
-    title: str
-    people: str
-    residents: Residents
-    source: str = ""
-    existing: Existing | None = None
-    saved: Plan | None = None
-    home: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "title", plain(self.title, "Your data"))
-        object.__setattr__(self, "people", plain(self.people, "residents"))
-
-    @property
-    def key_with_existing(self) -> tuple[str, ...]:
-        """Everything a result depends on but the settings: the residents, and the existing facilities if any."""
-        kept = () if self.existing is None else (self.existing.fingerprint,)
-        return self.key, self.residents.fingerprint, *kept
-
-    def opened(self, k: int) -> Plan | None:
-        """The plan that was opened from a file, if it has so many facilities."""
-        return self.saved if self.saved is not None and self.saved.k == k else None
-
-    @property
-    def size(self) -> str:
-        """How many there are, in a few words."""
-        count, total = len(self.residents), float(self.residents.weights.sum())
-        if abs(total - count) < 1e-9:
-            return f"{count:,} {self.people}, each counted once"
-        return f"{total:,.0f} {self.people} in {count:,} places"
 
 
 @dataclass(frozen=True)
