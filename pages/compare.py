@@ -119,11 +119,11 @@ def _verdict(
             anchors=False,
         )
         fair = [
-            f"{facilities} for {words.escaped(place.title)}.",
+            f"{facilities} for {place.title}.",
             sampling(compared, len(place.residents), place.people),
             freedom(compared, place.people),
         ]
-        st.markdown(f":gray[{' '.join(part for part in fair if part)}]")
+        st.markdown(f":gray[{words.escaped(' '.join(part for part in fair if part))}]")
     if missing:
         st.markdown(f":orange[Not run yet: {', '.join(missing)}.]")
 

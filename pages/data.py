@@ -18,7 +18,7 @@ def render() -> None:
     st.title("Where people live", anchor=False)
     place = session.city()
     kept = "" if place.existing is None else f", and {place.existing.words}"
-    st.markdown(f":gray[In use now: **{words.escaped(place.title)}**, {place.size}{kept}.]")
+    st.markdown(f":gray[In use now: **{words.escaped(place.title)}**, {words.escaped(place.size)}{kept}.]")
     left, right = st.columns([1, 1.15], gap="large")
     with left:
         files = upload.RESIDENTS.files()
@@ -62,14 +62,15 @@ def _preview(found: Residents) -> None:
         key="people",
         help="Used in sentences: “homes”, “pupils”.",
     )
-    title = words.plain(title, "Your data")
-    place = session.City("preview", title, words.plain(people, "residents"), found)
+    place = session.City("preview", title, people, found)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if st.button("Use these residents", type="primary", icon=":material/check:", key="use_upload"):
             session.keep_upload(found, place.title, place.people)
             upload.RESIDENTS.discard()
             st.switch_page(session.page("plan"))
-        st.markdown(f":gray[{place.size}. Nothing is used until you press this.]", width="content")
+        st.markdown(
+            f":gray[{words.escaped(place.size)}. Nothing is used until you press this.]", width="content"
+        )
     _map(place, "preview_map")
 
 
@@ -80,9 +81,11 @@ def _in_use(place: session.City) -> None:
     found = _existing(place)
     with spot:
         _current_map(place if found is None else replace(place, existing=found))
-        if address.get("dataset") == address.UPLOAD:
+        if address.get("dataset") == address.UPLOAD and session.owns(place.key):
             st.button(
-                "Remove this data from the server",
+                "Remove this data from the server"
+                if place.saved is None
+                else "Remove this plan from the server",
                 icon=":material/delete:",
                 key="forget",
                 on_click=session.forget_upload,
@@ -103,11 +106,19 @@ def _existing(place: session.City) -> Existing | None:
             "squares on the map. The number of facilities you choose counts the new ones only."
         )
         st.dataframe(_listed(place.existing), hide_index=True, height="auto", width="stretch")
+    if place.saved is not None:
+        st.markdown(
+            "These are the residents of a plan that was opened. To plan with other existing facilities, "
+            "choose the data set itself."
+        )
+        return None
+    if place.existing is not None:
+        own = session.owns(address.get("existing"))
         st.button(
-            "Remove the existing facilities",
-            icon=":material/delete:",
-            key="forget_existing",
-            on_click=session.forget_existing,
+            "Remove the existing facilities" if own else "Plan without the existing facilities",
+            icon=":material/delete:" if own else ":material/close:",
+            key="leave_existing",
+            on_click=session.leave_existing,
         )
         return None
     st.markdown(

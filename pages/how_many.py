@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.frame import address, controls, session
+from pages.frame.words import escaped
 from tkm_core import figures
 from tkm_core.counts import Count, compare_counts, one_more, sampled
 from tkm_core.figures.by_count import COUNT_AXES, by_count, count_words, values
@@ -25,7 +26,7 @@ def render() -> None:
     counts = _counts(place, range(1, last + 1), t)
     kept = 0 if place.existing is None else len(place.existing)
     sentence = one_more(counts, k, unit=look.unit, people=place.people, existing=kept)
-    st.title(sentence or f"{k} facilities for {place.title}", anchor=False)
+    st.title(escaped(sentence or f"{k} facilities for {place.title}"), anchor=False)
     home = sampled(place.residents)
     note = (
         f"Tilted k-means at t = {t:g} and k-means++, each solved anew for every number of facilities, "
@@ -38,7 +39,7 @@ def render() -> None:
             f" There are {len(place.residents):,} {place.people}; these curves are measured on {len(home):,} of them, "
             "drawn at random, so the farthest may be missing here. The Plan page uses everyone."
         )
-    st.markdown(f":gray[{note} Turn the dial on the Plan page to change t.]")
+    st.markdown(f":gray[{escaped(note)} Turn the dial on the Plan page to change t.]")
     _charts(counts, look, k)
     st.header("The same in figures", anchor=False)
     st.dataframe(_table(counts, look), hide_index=True, width="stretch")

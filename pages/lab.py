@@ -7,7 +7,7 @@ from typing import Any, cast
 import streamlit as st
 
 from pages.frame import address, controls, knobs, session, words
-from tkm_core import figures
+from tkm_core import export, figures
 from tkm_core.experiments import EXPERIMENTS, Dataset, Experiment, Result
 from tkm_core.experiments.data import blobs
 from tkm_core.experiments.drawing import one_below_another
@@ -277,7 +277,7 @@ def _show(experiment: Experiment, result: Result, asked: dict[str, Any]) -> None
         st.dataframe(result.table.head(10_000), hide_index=True, width="stretch")
         st.download_button(
             "Download all as CSV",
-            lambda: result.table.to_csv(index=False).encode(),
+            lambda: export.csv_bytes(result.table),
             file_name=f"{experiment.name}.csv",
             mime="text/csv",
             on_click="ignore",
@@ -286,7 +286,7 @@ def _show(experiment: Experiment, result: Result, asked: dict[str, Any]) -> None
 
 
 def _city(place: session.City) -> Dataset:
-    return Dataset.from_residents(place.residents)
+    return Dataset.from_residents(place.residents, place.title)  # its name stands in figures
 
 
 def _data_key(place: session.City) -> tuple[str, ...]:

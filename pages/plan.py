@@ -41,7 +41,7 @@ def _consequences(place: session.City, plan: Plan) -> None:
     with right, st.container(gap="xsmall"):
         st.table(words.figures_table(story), border="horizontal", hide_index=True)
         _tradeoff(place, plan, i, look)
-        st.markdown("**Who lives how near** :gray[share of " + place.people + " within a distance]")
+        st.markdown(f"**Who lives how near** :gray[share of {words.escaped(place.people)} within a distance]")
         st.plotly_chart(
             session.drawn(
                 place,

@@ -128,12 +128,13 @@ def test_areas_are_named_too(plan: Plan) -> None:
 def test_maps_and_report_mark_them_and_escape_their_names(plan: Plan) -> None:
     look, found = Look(), plan.evaluation(1)
     ground = MapGround.of(plan.residents, existing=plan.baseline_lonlat[3:])
-    deck = json.loads(plan_map(plan, 1, found, plan.baseline_evaluation(), ground, look).to_json())
+    drawn = plan_map(plan, 1, found, plan.baseline_evaluation(), ground, look)
+    deck = json.loads(drawn.to_json())
     layers = {layer["id"]: layer for layer in deck["layers"]}
     assert [row["s"] for row in layers["existing"]["data"]] == ["4", "5"]
     assert len(layers["sites"]["data"]) == 3
-    assert "&lt;script&gt;" in layers["existing"]["data"][0]["tip"]
-    assert "<script>" not in json.dumps(deck)
+    assert layers["existing"]["data"][0]["tip"].splitlines()[1] == "=cmd()<script>alert(1)</script>"
+    assert drawn._tooltip["text"] == "{tip}" and "html" not in drawn._tooltip, "so it is shown as it is"
     assert "existing facility 5 (South)" in map_words(plan, 1, found, look)
     legend = map_legend(colour_scheme(plan, look), ground, look, existing=2)
     assert "existing facility" in legend

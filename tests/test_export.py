@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 import stat
 import xml.etree.ElementTree as ET
 
@@ -18,7 +19,22 @@ from tkm_core.plan import make_plan
 from tkm_core.residents import Residents, load_residents
 from tkm_core.residents.samples import load_sample
 
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "  =2", "\t=3", "＝4", '=HYPERLINK("http://x","y")']
+# what spreadsheets would run, and how it is written: many take ; or a tab for the end of a cell, quotes or not
+FORMULAS = {
+    **{
+        text: f"'{text}"
+        for text in ("=1+1", "+1", "-1", "@SUM(A1)", "  =2", "＝4", '=HYPERLINK("http://x","y")')
+    },
+    "\t=3": "'\t'=3",
+    'North;=HYPERLINK("http://x","y")': 'North;\'=HYPERLINK("http://x","y")',
+    'North; "=5': "North;' \"=5",
+    "North\t+6": "North\t'+6",
+    "North|-7;@8": "North|'-7;'@8",
+    "two\n=9": "two\n'=9",
+    "\ufeff=10": "'\ufeff=10",
+    "'=11": "''=11",
+    "a;＋12": "a;'＋12",
+}
 NAMES = ["plain", "<b>&\"'</b>", "]]>", "日本 ✓", 'a,b;"c"', "two\nlines", "é" * 400, "x y", *FORMULAS]
 BROKEN = ["nul\x00inside", "\x1b[31mred", "\ud800", "\ufffe"]
 
@@ -88,7 +104,7 @@ def test_csv_reads_back_equal_but_for_formulas(plan, tmp_path, what, crs):
     for column in plain:
         expected = plain[column].tolist()
         if column in ("resident", "group"):
-            expected = [f"'{cell}" if cell in FORMULAS else cell for cell in expected]
+            expected = [FORMULAS.get(cell, cell) for cell in expected]
         assert back[column].tolist() == expected
 
 
@@ -102,6 +118,16 @@ def test_no_cell_of_a_csv_starts_a_formula(plan, tmp_path):
             if column not in numbers:
                 assert not cell.lstrip().startswith(("=", "+", "-", "@", "＝"))
     assert "'=1+1" in {row[0] for row in rows}
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_no_formula_starts_where_another_country_ends_a_cell(plan, separator):
+    content = export.to_bytes(export.allocations(plan, 0), "csv").decode("utf-8-sig")
+    kept = export.csv_bytes(pd.DataFrame({"note": list(FORMULAS), "m": -1.5})).decode("utf-8-sig")
+    cells = [cell for line in (content + kept).splitlines() for cell in line.split(separator)]
+    texts = [cell.lstrip(' "\ufeff') for cell in cells if not re.fullmatch(r"-?[\d.]+", cell)]
+    assert not [text for text in texts if text.startswith(("=", "+", "-", "@", "＝", "＋"))]
+    assert kept.count(",-1.5\n") == len(FORMULAS), "numbers stay numbers"
 
 
 def test_csv_opens_in_spreadsheets_as_utf8(plan):

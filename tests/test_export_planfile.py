@@ -1,3 +1,4 @@
+import contextlib
 import io
 import json
 
@@ -143,11 +144,92 @@ def broken(change):
         (broken(lambda d: d.update(baseline=[[1e999, 0]] * 4)), "not JSON"),
         (broken(lambda d: d.update(baseline="x")), "damaged"),
         (broken(lambda d: d.update(settings=None)), "damaged"),
+        (broken(lambda d: d["settings"].update(t="nan")), "damaged: t is not a number"),
+        (broken(lambda d: d["settings"].update(t=True)), "damaged: t is not a number"),
+        (broken(lambda d: d["settings"].update(t=-1)), "damaged: t is not a number"),
+        (broken(lambda d: d["settings"].update(criterion=["city"])), "damaged: the criterion"),
+        (broken(lambda d: d["settings"].update(fixed_names="N")), "damaged: the names"),
+        (broken(lambda d: d["settings"].update(fixed_names=[{}])), "damaged: fixed_names is not text"),
+        (broken(lambda d: d["settings"].update(fixed_lonlat=[[1e308, 0]])), "not a place on earth"),
+        (broken(lambda d: d["data"].update(people="1e5")), "damaged: people is not a number"),
+        (broken(lambda d: d["data"].update(name=["x"])), "damaged: name is not text"),
+        (broken(lambda d: d.update(version={})), "damaged: version is not text"),
+        (broken(lambda d: d["path"].update(t=[0, 0.1, 0.3, 1e300])), "damaged: the dial goes beyond"),
+        (broken(lambda d: d["path"].update(arrangement=[0, 5, 1e300, 2])), "damaged: the arrangements"),
+        (broken(lambda d: d["path"].update(sse=[[0.0] * 9] * 4)), "damaged: the figures do not fit"),
+        (broken(lambda d: d.update(baseline=[[]] * 4)), "damaged"),
+        (lambda c: c.replace(b'"people":', b'"people":' + b"1" * 5000 + b',"x":'), "not JSON"),
+        (lambda c: c.replace(b'"people":', b'"people":1e999,"x":'), "damaged: people is not a number"),
+        (lambda c: c.replace(b'"baseline":', b'"baseline":' + b"[" * 900 + b"]" * 900 + b',"x":'), "damaged"),
     ],
 )
 def test_damaged_files_get_a_sentence(content, damage, sentence):
     with pytest.raises(PlanFileError, match=sentence):
         read_plan_file(damage(content))
+
+
+@pytest.mark.parametrize(
+    ("new", "existing", "steps", "sentence"),
+    [
+        (1_001, 0, 1, "1,001 new and 0 existing facilities"),
+        (1, 201, 1, "201 existing facilities"),
+        (1, 0, 201, "201 settings of the dial"),
+    ],
+)
+def test_a_plan_file_has_no_more_than_a_plan_may_have(content, new, existing, steps, sentence):
+    document = json.loads(content)
+    sites = [[0.0, 0.0]] * (new + existing)
+    document["settings"] |= {"k": new, "fixed_lonlat": [[0.0, 0.0]] * existing}
+    document["path"] = {name: [0.0] * steps for name in document["path"]}
+    document["path"] |= {"t": list(range(steps)), "centers": [sites] * steps}
+    document["baseline"] = sites
+    with pytest.raises(PlanFileError, match=sentence):
+        read_plan_file(json.dumps(document).encode())
+
+
+def test_the_largest_plan_fits_into_a_plan_file(city):
+    from tkm_core.existing import MOST
+    from tkm_core.export.planfile import LARGEST, MOST_NEW, MOST_STEPS
+
+    numbers = np.random.default_rng(0).normal(size=(MOST_STEPS, MOST_NEW + MOST, 2))
+    assert len(json.dumps(numbers.tolist(), separators=(",", ":"))) < LARGEST
+
+
+def moved(document):
+    document["path"]["centers"][3][0][0] += 0.01
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda d: d["path"]["tilted_sse"].__setitem__(1, 0.001), "do not give its figures"),
+        (lambda d: d["path"]["sse"].__setitem__(0, 9.0), "do not give its figures"),
+        (lambda d: d["path"]["city_cost"].__setitem__(3, 1e308), "do not give its figures"),
+        (moved, "do not give its figures"),
+        (lambda d: d["path"]["centers"][0].__setitem__(1, [60.0, 0.0]), "far outside"),
+        (lambda d: d["path"]["centers"][0].__setitem__(1, [1e308, -1e308]), "far outside"),
+        (lambda d: d["baseline"].__setitem__(2, [0.0, -60.0]), "far outside"),
+        (lambda d: d["baseline"].__setitem__(3, [0.1, 0.1]), "existing facilities of this plan file are not"),
+        (lambda d: d["settings"].update(fixed_lonlat=[[-27.1, 45.0]]), "existing facilities of this plan"),
+        (lambda d: d["figures_in_metres"]["plan"].update(mean_distance=1), "do not give its figures"),
+    ],
+)
+def test_no_figure_of_a_file_is_believed(city, content, change, sentence):
+    with pytest.raises(PlanFileError, match=sentence):
+        restore_plan(read_plan_file(broken(change)(content)), city)
+
+
+def test_the_error_that_is_left_is_computed_again(plan, city, content):
+    changed = broken(lambda d: d["path"].update(error=[7.0] * 4))(content)
+    back = restore_plan(read_plan_file(changed), city)
+    np.testing.assert_allclose(back.plan.path.error, plan.path.error, atol=1e-6)
+
+
+def test_a_plan_of_very_many_comes_back():
+    city = load_sample("generated", n=70_000)  # so many are descended in chunks, to within a stated error
+    plan = make_plan(city, 3, t=[0, 1, 10])
+    back = restore_plan(read_plan_file(plan_json(plan, 1)), city)
+    np.testing.assert_array_equal(back.plan.path.centers, plan.path.centers)
 
 
 def test_overflowing_numbers_get_a_sentence(content):
@@ -167,7 +249,7 @@ def test_missing_and_oversized_files_get_a_sentence(tmp_path, monkeypatch, conte
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_only_our_own_error_comes_out(content, data):
+def test_only_our_own_error_comes_out(content, city, data):
     kind = data.draw(st.sampled_from(["cut", "flip", "bytes", "json"]))
     if kind == "cut":
         damaged = content[: data.draw(st.integers(0, len(content) - 1))]
@@ -198,6 +280,9 @@ def test_only_our_own_error_comes_out(content, data):
         assert str(problem).endswith(".")
     else:
         assert saved.path.centers.shape == (len(saved.path.t), saved.k + len(saved.fixed_lonlat), 2)
+        if saved.fingerprint == city.fingerprint:
+            with contextlib.suppress(PlanFileError):
+                restore_plan(saved, city)
 
 
 def test_version_is_that_of_the_project():

@@ -60,7 +60,7 @@ class Existing:
     def fingerprint(self) -> str:
         """A digest of places and names: equal for equal facilities."""
         digest = blake2b(np.ascontiguousarray(self.lonlat).data, digest_size=16)
-        digest.update(repr(self.names).encode())
+        digest.update(repr((len(self), self.names)).encode())
         return digest.hexdigest()
 
 

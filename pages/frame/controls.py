@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.frame import address, session
+from pages.frame.words import escaped
 from tkm_core.config import config
 from tkm_core.figures import LAYERS
 from tkm_core.plan import Plan, most_facilities
@@ -38,7 +39,7 @@ def problem() -> session.City:
             persist_state="session",
             help="Sample cities, or your own: upload a file on the Data page.",
         )
-        st.markdown(f":small[:gray[{place.size}{_kept(place)}]]", width="content")
+        st.markdown(f":small[:gray[{escaped(place.size)}{_kept(place)}]]", width="content")
         places = most_facilities(place.residents, address.MOST_FACILITIES)
         if address.get("k") > places:
             session.notice(
@@ -70,7 +71,7 @@ def _kept(place: session.City) -> str:
 
 def _title(key: str, place: session.City) -> str:
     if key == address.UPLOAD:
-        return place.title
+        return place.title if place.saved is None else f"Opened plan: {place.title}"
     sample = find_sample(key)
     return sample.title if sample else key
 

@@ -15,6 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from pages.frame import address
 from pages.frame.sentences import UNEXPECTED
 from pages.frame.session import PATIENCE, StoppedError
+from pages.frame.words import escaped
 from tkm_core.jobs import JobError
 from tkm_core.progress import Progress
 
@@ -101,5 +102,5 @@ def _watch(errand: Errand) -> None:
         st.rerun()
     with st.container(border=True, key="errand_bar"):
         text = errand.text
-        st.progress(errand.fraction, text=f"{errand.label}: {text[:1].lower()}{text[1:]}")
+        st.progress(errand.fraction, text=escaped(f"{errand.label}: {text[:1].lower()}{text[1:]}"))
         st.button("Stop", icon=":material/stop:", key="stop_errand", on_click=errand.stop)

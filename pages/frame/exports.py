@@ -1,12 +1,15 @@
 """Take a plan along: downloads, and the link to it."""
 
 import re
+import sys
 from collections.abc import Callable, Hashable
 from functools import partial
 
 import streamlit as st
+from streamlit.runtime import memory_media_file_storage
 
 from pages.frame import address, errand, session
+from pages.frame.words import escaped
 from tkm_core import export
 from tkm_core.figures import Look
 from tkm_core.figures.report import html_report
@@ -24,6 +27,9 @@ FORMAT_WORDS = {
     "parquet": "Parquet",
 }
 TABLE_WORDS = {"facilities": "Facilities", "allocations": "Who goes where", "areas": "Service areas"}
+# Streamlit names a download by its content, but from 1 MiB on looks at parts of it only: two visitors' files that
+# differ elsewhere would have one address
+setattr(memory_media_file_storage, "_PARTIAL_HASH_THRESHOLD", sys.maxsize)  # noqa: B010  it is final to mypy
 
 
 def sidebar(place: session.City, plan: Plan, i: int, story: Story, look: Look) -> None:
@@ -56,8 +62,9 @@ def sidebar(place: session.City, plan: Plan, i: int, story: Story, look: Look) -
             st.code(address.link(), language=None, wrap_lines=True)
             if address.get("dataset") == address.UPLOAD:
                 st.markdown(
-                    f":small[:gray[It names your uploaded data by a secret: whoever has the link sees the data, for up "
-                    f"to {session.UPLOAD_HOURS} hours or until you remove it on the Data page.]]"
+                    ":small[:gray[It names the data by a secret: whoever has the link sees the data, for up to "
+                    f"{session.UPLOAD_HOURS} hours or until you remove it on the Data page. Only you can remove it, "
+                    "and only before you close or reload this page.]]"
                 )
 
 
@@ -121,7 +128,7 @@ def _large_table(place: session.City, plan: Plan, i: int, what: str, file_format
         shelf.put(key, made, len(made))
 
     if running is not None and running.problem and running.key == key:
-        st.error(running.problem, icon=":material/error:")
+        st.error(escaped(running.problem), icon=":material/error:")
     st.button(
         f"{TABLE_WORDS[what]}: make the file",
         key=f"make_{what}",

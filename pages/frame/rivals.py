@@ -1,6 +1,6 @@
 """The methods run for a visitor: each kept by what it depends on, so that a stop or a change loses little."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import cast
 
 import numpy as np
@@ -14,8 +14,8 @@ from tkm_core.figures.small_maps import SmallGround
 from tkm_core.jobs import tasks
 from tkm_core.methods import Solution, describe, estimate
 from tkm_core.plan import Plan
+from tkm_core.progress import Progress, silent
 
-Progress = Callable[[float, str], None]
 PATIENCE = {"20 s": 20.0, "2 min": 120.0, "10 min": 600.0}
 WEIGHT = 50_000  # residents that make a result weigh as much as one that is small
 MARKED = ("nf", "jkl", "mv", "fr", "sfr")  # the Plan page draws tilted k-means and k-means++ itself
@@ -26,7 +26,7 @@ def run(place: session.City, k: int, t: float, names: Sequence[str], patience: f
     key = ("methods", *_who(place, k), t, tuple(names), patience)
 
     def work(progress: Progress) -> object:
-        session.quiet_plan(place, k, lambda part, text: progress(0.2 * part, text))
+        plan_of(place, k, lambda part, text: progress(0.2 * part, text))
         expected = [_expected(place, k, name, patience) for name in names]
         whole, done = sum(expected), 0.0
         for number, (name, seconds) in enumerate(zip(names, expected, strict=True), start=1):
@@ -83,9 +83,9 @@ def on_tradeoff(plan: Plan, utility: str, fairness: str) -> dict[str, tuple[floa
     return {name: (found[utility], found[fairness]) for name, found in marks.items()}
 
 
-def plan_of(place: session.City, k: int) -> Plan:
-    """The plan of the Plan page, which the methods were run beside."""
-    return session.quiet_plan(place, k, lambda *_: None)
+def plan_of(place: session.City, k: int, progress: Progress = silent) -> Plan:
+    """The plan of the Plan page, which the methods are run beside."""
+    return place.opened(k) or session.quiet_plan(place, k, progress)
 
 
 def ground_of(place: session.City) -> SmallGround:

@@ -8,6 +8,7 @@ from typing import ParamSpec
 import streamlit as st
 
 from pages.frame import session
+from pages.frame.words import escaped
 from tkm_core.jobs import JobError
 
 P = ParamSpec("P")
@@ -29,7 +30,7 @@ def told(draw: Callable[P, None]) -> Callable[P, None]:
             session.show_notices()
         except (ValueError, JobError, MemoryError) as problem:
             session.show_notices()
-            st.error(str(problem) or UNEXPECTED, icon=":material/error:")
+            st.error(escaped(str(problem)) or UNEXPECTED, icon=":material/error:")
         except (
             Exception
         ):  # the last resort: whatever it is, a planner gets a sentence and the log gets the rest

@@ -11,7 +11,9 @@ from typing import TypeVar, cast
 import streamlit as st
 
 from pages.frame import address
+from pages.frame.city import City as City  # pages know it by this name
 from pages.frame.shelf import Shelf
+from pages.frame.words import escaped
 from tkm_core.config import config
 from tkm_core.existing import Existing, nearby
 from tkm_core.export import PlanFile, Restored
@@ -30,40 +32,6 @@ FILE_HOURS = 0.5  # a large file that was made for a download
 TIDY = 300.0  # seconds between two looks for what is too old
 FIGURE_BYTES = 256e6  # of drawn figures that are kept: those who look at the same city share them
 SEED = 0
-
-
-@dataclass(frozen=True)
-class City:
-    """The residents that are planned for, and what to call them.
-
-    Attributes
-    ----------
-    key : str
-        The sample's key, or the secret token of an upload: two people's uploads never share one.
-    existing : Existing or None
-        Facilities that are there already and stay.
-    """
-
-    key: str
-    title: str
-    people: str
-    residents: Residents
-    source: str = ""
-    existing: Existing | None = None
-
-    @property
-    def key_with_existing(self) -> tuple[str, ...]:
-        """Everything a result depends on but the settings: the residents, and the existing facilities if any."""
-        kept = () if self.existing is None else (self.existing.fingerprint,)
-        return self.key, self.residents.fingerprint, *kept
-
-    @property
-    def size(self) -> str:
-        """How many there are, in a few words."""
-        count, total = len(self.residents), float(self.residents.weights.sum())
-        if abs(total - count) < 1e-9:
-            return f"{count:,} {self.people}, each counted once"
-        return f"{total:,.0f} {self.people} in {count:,} places"
 
 
 @dataclass(frozen=True)
@@ -121,6 +89,8 @@ class StoppedError(Exception):
 def city() -> City:
     """The city that the address names, with the existing facilities if they are near it."""
     place, found = _named_city(), existing()
+    if place.saved is not None:
+        return place
     if found is None or not nearby(place.residents, found.lonlat).any():
         return place
     return replace(place, existing=found)
@@ -143,15 +113,36 @@ def existing() -> Existing | None:
 
 def keep_existing(found: Existing) -> None:
     """Take existing facilities into use: they get a new secret token, and the address names it."""
-    token = secrets.token_urlsafe(24)
+    token = _new_token()
     shelves().existing.put(token, found, len(found))
     address.put("existing", token)
 
 
-def forget_existing() -> None:
-    """Remove this visitor's existing facilities from the server."""
-    shelves().existing.remove(address.get("existing"))
+def leave_existing() -> None:
+    """Plan without the existing facilities; if they are this visitor's own, remove them from the server, too."""
+    token = address.get("existing")
+    found = shelves().existing.get(token)
+    if found is not None and owns(token):
+        shelves().existing.remove(token)
+        _forget_about(found.fingerprint)
     address.put("existing", "")
+
+
+def _new_token() -> str:
+    """A secret that names what this visitor brings: who has it may look, only this visitor may remove."""
+    token = secrets.token_urlsafe(24)
+    st.session_state.setdefault("own", set()).add(token)
+    return token
+
+
+def owns(token: str) -> bool:
+    """Whether this visitor brought what a token names."""
+    return token in st.session_state.get("own", ())
+
+
+def _forget_about(word: str) -> None:
+    for shelf in vars(shelves()).values():
+        shelf.remove_about(word)
 
 
 def _named_city() -> City:
@@ -188,24 +179,39 @@ def sample_city(key: str) -> City:
 
 def keep_upload(residents: Residents, title: str, people: str) -> City:
     """Take a checked upload into use: it gets a new secret token, and the address names it."""
-    token = secrets.token_urlsafe(24)
-    kept = shelves().uploads.put(token, City(token, title, people, residents), max(len(residents), 1000))
-    address.put("dataset", address.UPLOAD)
-    address.put("upload", token)
+    return _keep_city(City(_new_token(), title, people, residents))
+
+
+def keep_plan(place: City, plan: Plan) -> City:
+    """Take a plan from a file into use: a city of its own, so that nobody else's plan is touched."""
+    home = place.home or place.key
+    kept = _keep_city(replace(place, key=_new_token(), saved=plan, home=home))
+    address.put("existing", "")
     return kept
 
 
+def _keep_city(place: City) -> City:
+    shelves().uploads.put(place.key, place, max(len(place.residents), 1000))
+    address.put("dataset", address.UPLOAD)
+    address.put("upload", place.key)
+    return place
+
+
 def forget_upload() -> None:
-    """Remove this visitor's upload and what was made of it from the server, and go back to the first sample."""
+    """Remove this visitor's upload and what was made of it from the server, and go back to the first sample.
+
+    Plans that somebody opened for these residents go, too. Of another visitor's upload nothing is removed.
+    """
     token = address.get("upload")
-    for shelf in vars(shelves()).values():
-        shelf.remove_about(token)
+    if owns(token):
+        for key in [token, *(kept.key for kept in shelves().uploads.values() if kept.home == token)]:
+            _forget_about(key)
     address.put("dataset", address.FIELDS["dataset"].default)
     address.put("upload", "")
 
 
 def notice(text: str) -> None:
-    """Say something at the top of the page in this run."""
+    """Say something at the top of the page in this run; it is shown as plain text."""
     st.session_state.setdefault("notices", []).append(text)
 
 
@@ -213,7 +219,7 @@ def show_notices() -> None:
     """Show and forget what there is to say."""
     with st.container():  # always there, so that what follows keeps its place
         for text in st.session_state.pop("notices", []):
-            st.warning(text, icon=":material/info:")
+            st.warning(escaped(text), icon=":material/info:")
 
 
 def long_work(
@@ -251,7 +257,7 @@ def long_work(
     name = f"{label}{hash(key)}"
     if st.session_state.get("stopped") == name:
         with spot.container(border=True):
-            st.markdown(f"**Stopped:** {label}.")
+            st.markdown(f"**Stopped:** {escaped(label)}.")
             if not st.button("Carry on", icon=":material/play_arrow:", key="carry_on"):
                 raise StoppedError(label)
         st.session_state.pop("stopped", None)
@@ -263,9 +269,10 @@ def long_work(
             if time.monotonic() - begun < PATIENCE:
                 return
             with spot.container(border=True, key="long_work"):
-                bar.append(st.progress(0.0, text=label))
+                bar.append(st.progress(0.0, text=escaped(label)))
                 st.button("Stop", icon=":material/stop:", key="stop", on_click=_stop, args=(name,))
-        bar[0].progress(min(max(fraction, 0.0), 1.0), text=f"{label}: {text[:1].lower()}{text[1:]}")
+        told = escaped(f"{label}: {text[:1].lower()}{text[1:]}")
+        bar[0].progress(min(max(fraction, 0.0), 1.0), text=told)
 
     made = shelf.once(key, lambda: work(progress), lambda: progress(0.0, "waiting for the same work"), weight)
     spot.empty()
@@ -277,7 +284,10 @@ def _stop(name: str) -> None:
 
 
 def plan_of(place: City, k: int) -> Plan:
-    """The plan for k facilities: computed once for these residents, whatever t is."""
+    """The plan for k facilities: computed once for these residents, whatever t is, or the one that was opened."""
+    opened = place.opened(k)
+    if opened is not None:
+        return opened
     new = "" if place.existing is None else "new "
     facilities = f"1 {new}facility" if k == 1 else f"{k} {new}facilities"
     label = f"Placing {facilities} for {place.title}"
@@ -286,7 +296,7 @@ def plan_of(place: City, k: int) -> Plan:
 
 
 def quiet_plan(place: City, k: int, progress: Callable[[float, str], None]) -> Plan:
-    """The same plan as part of other long work, which tells how far it is."""
+    """The plan for k facilities, computed as part of other long work, which tells how far it is."""
     return shelves().plans.once(
         _plan_key(place, k),
         lambda: _planner(place, k)(progress),
@@ -303,11 +313,6 @@ def _planner(place: City, k: int) -> Callable[[Callable[[float, str], None]], Pl
     return lambda progress: tasks.plan(
         place.residents, k, existing=place.existing, random_state=SEED, progress=progress
     )
-
-
-def keep_plan(place: City, plan: Plan) -> None:
-    """Keep a plan that came from a file, in place of computing it."""
-    shelves().plans.put(_plan_key(place, plan.k), plan, max(len(place.residents), 20_000))
 
 
 def restored(place: City, digest: str, saved: PlanFile) -> Restored:
@@ -339,8 +344,8 @@ def ground_of(place: City, *, width: int, height: int) -> MapGround:
 
 
 def drawn(place: City, plan: Plan, what: Hashable, draw: Callable[[], D]) -> D:
-    """A figure of a plan, drawn once for all who ask for the same; `what` says everything else it depends on."""
-    key = (_plan_key(place, plan.k), hash(plan.path.centers.tobytes()), what)
+    """A figure of the plan of a city, drawn once for all who ask for the same; `what` says what else it depends on."""
+    key = (_plan_key(place, plan.k), what)
     return cast("D", shelves().figures.once(key, draw, lambda: None, lambda made: made.size))
 
 

@@ -78,6 +78,11 @@ class Shelf(Generic[T]):
             for key in [key for key in self._kept if _has(key, word)]:
                 self._drop(key)
 
+    def values(self) -> list[T]:
+        """All that is kept."""
+        with self._lock:
+            return [value for value, _, _ in self._kept.values()]
+
     def tidy(self) -> None:
         """Forget what is too old, even if nobody asks for anything."""
         with self._lock:

@@ -19,6 +19,7 @@ CSS = """<style>
 .er-ends.er-pad { padding-left: 5.9rem; }
 .er-ends span:last-child { text-align: right; }
 .er-only { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.deck-tooltip:has(br)::first-line { font-weight: 700; }
 [data-testid="stTable"] td, [data-testid="stTable"] th { padding-block: 0.22rem; }
 </style>"""
 # Streamlit writes white on the primary colour, which is light in the dark theme, and darkens it on a button in use.

@@ -287,7 +287,9 @@ def _digest(given: list[NamedBytes], chosen: Mapping[str, Any], more: str = "") 
     digest = hashlib.blake2b(repr(sorted(chosen.items())).encode(), digest_size=16)
     digest.update(more.encode())
     for file in given:
-        digest.update(file.name.encode())
+        digest.update(
+            repr((file.name, file.getbuffer().nbytes)).encode()
+        )  # so that no name runs into the content
         digest.update(file.getbuffer())
     return digest.hexdigest()
 

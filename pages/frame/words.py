@@ -1,4 +1,6 @@
-"""The story of a plan as Streamlit's Markdown: tones become colours, figures a table."""
+"""Words on screen: text from outside made harmless, and the story of a plan as Streamlit's Markdown."""
+
+import re
 
 import pandas as pd
 
@@ -7,13 +9,36 @@ from tkm_core.story import Part, Row, Story
 
 TONES = {"better": "green", "worse": "orange", "same": "gray"}
 FIGURE_SPACE = "\u2007"  # as wide as a digit: keeps decimals in line
+# Streamlit makes icons, emoji and links of text after it has taken the backslashes away: this unseen mark prevents it
+JOINER = "\u2060"
+ACTIVE = re.compile(r"[\\`*_{}\[\]<>#$|~&]")
+NAMING = re.compile(r":(?=\S|$)")  # :red[, :smile:, :material/home:, http://
+LINKING = re.compile(r"(?i)@|www(?=\.)")
+OPENING = re.compile(r"^(\s*)([-+=]|\d{1,9}(?=[.)]))")  # of a list or a heading
+TURNING = re.compile(
+    "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)  # marks that turn the text after them around
 
 
 def escaped(text: str) -> str:
-    """Text from outside, safe inside Markdown."""
-    for sign in "\\`*_{}[]<>#$|~:":
-        text = text.replace(sign, "\\" + sign)
-    return text
+    r"""Text from outside, safe inside Markdown: it is shown as it is, in one line, whatever it looks like.
+
+    Examples
+    --------
+    >>> print(escaped("a*b [Log in](//e.example)"))
+    a\*b \[Log in\](//e.example)
+    >>> escaped("1. www.e.example").replace(JOINER, "^")
+    '1\\. www^.e.example'
+    """
+    text = ACTIVE.sub(r"\\\g<0>", TURNING.sub("", " ".join(re.split(r"\s+", text))))
+    text = NAMING.sub(rf"\:{JOINER}", text)
+    text = LINKING.sub(rf"\g<0>{JOINER}", text)
+    return OPENING.sub(_not_opening, text)
+
+
+def _not_opening(found: re.Match[str]) -> str:
+    blank, sign = found.groups()
+    return f"{blank}{sign}\\" if sign.isdigit() else f"{blank}\\{sign}"
 
 
 def plain(text: str, otherwise: str) -> str:
@@ -33,8 +58,9 @@ def plain(text: str, otherwise: str) -> str:
 def toned(parts: tuple[Part, ...]) -> str:
     """Sentence parts with their tones as colours."""
     return "".join(
-        f":{TONES[part.tone]}[{part.text}]" if part.tone in TONES else part.text for part in parts
-    ).replace("$", "\\$")
+        f":{TONES[part.tone]}[{escaped(part.text)}]" if part.tone in TONES else escaped(part.text)
+        for part in parts
+    )
 
 
 def headline(story: Story) -> str:
@@ -46,7 +72,7 @@ def detail(story: Story, plan: Plan, i: int, budget: float) -> str:
     """The small print below it: what is compared, the budget, and who pays how much."""
     kept = "Within" if plan.meets_budget(i, budget) else "Beyond"
     cost = f"{round(plan.cost_percent(i), 1) + 0.0:+.1f} %"  # never -0.0
-    context = f":gray[{story.context} {kept} your budget of +{budget:g} % average distance: {cost}.]"
+    context = f":gray[{escaped(story.context)} {kept} your budget of +{budget:g} % average distance: {cost}.]"
     return f":small[{toned(story.detail)} {context}]" if story.detail else f":small[{context}]"
 
 
@@ -62,7 +88,7 @@ def figures_table(story: Story) -> pd.DataFrame:
 
     return pd.DataFrame(
         {
-            "Key figure": [row.label for row in story.rows],
+            "Key figure": [escaped(row.label) for row in story.rows],
             "This plan": [
                 FIGURE_SPACE * (width - len(row.plan_text)) + f"**{row.plan_text}**" for row in story.rows
             ],

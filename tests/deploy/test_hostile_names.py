@@ -3,10 +3,12 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.frame.words import JOINER
 from tests.pages.conftest import APP, turn_to
 
 NAME = "<script>alert(1)</script>![x](https:__e.example_p)=cmd|\u202egnp.exe.csv"
-PEOPLE = "<b>![x](https://e.example)"
+PEOPLE = "<b>![x](www.e.example)"
+MARKDOWN = ("markdown", "title", "header", "warning", "error", "info", "success", "caption")
 
 
 @pytest.fixture(scope="module")
@@ -29,25 +31,41 @@ def app() -> AppTest:
 
 def shown(app: AppTest) -> str:
     """All text that the page shows as Markdown or HTML, tooltips and figures included."""
-    parts = [
-        element.value
-        for kind in ("markdown", "title", "warning", "error", "caption")
-        for element in app.get(kind)
-    ]
+    parts = [element.value for kind in MARKDOWN for element in app.get(kind)]
     parts += [element.proto.body for element in app.get("html")]
     parts += [element.proto.spec for element in app.get("plotly_chart")]
     parts += [element.proto.json + element.proto.tooltip for element in app.get("deck_gl_json_chart")]
     return "\n".join(map(str, parts))
 
 
-@pytest.mark.parametrize("page", ["plan", "data", "how_many"])
+@pytest.mark.parametrize("page", ["plan", "data", "compare", "how_many", "lab"])
 def test_no_mark_up_of_an_upload_reaches_a_page(app: AppTest, page: str) -> None:
+    app.session_state["race_n_iter"], app.session_state["race_starts"] = 20, 1
     turn_to(app, page)
     assert not app.exception
     text = shown(app)
     assert "60" in text
-    for hostile in ("<script", "![x]", "<img", "<b>!", "\u202e"):
+    for hostile in ("<script", "![x]", "<img src=x", "<b>!", "\u202e"):
         assert hostile not in text
+
+
+@pytest.mark.parametrize("page", ["plan", "data", "compare", "how_many", "lab"])
+def test_nothing_of_an_upload_is_taken_for_a_link(app: AppTest, page: str) -> None:
+    app.session_state["race_n_iter"], app.session_state["race_starts"] = 20, 1
+    turn_to(app, page)
+    told = [str(element.value) for kind in MARKDOWN for element in app.get(kind)]
+    told += [str(table.value) for table in app.table]
+    assert any(f"www{JOINER}.e.example" in text for text in told), "it is shown"
+    assert not [text for text in told if "www.e.example" in text]
+
+
+def test_an_experiment_on_an_upload_draws_plain_words(app: AppTest) -> None:
+    app.session_state["experiment"] = "trajectory"
+    turn_to(app, "lab")
+    app.button(key="run_experiment").click().run()
+    assert not app.exception
+    spec = app.get("plotly_chart")[0].proto.spec
+    assert "script alert 1 script" in spec and "<script" not in spec
 
 
 def test_the_upload_keeps_a_readable_name(app: AppTest) -> None:

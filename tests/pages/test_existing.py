@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.frame import session
 from tests.pages.conftest import Opened, turn_to
 from tkm_core.existing import Existing
 from tkm_core.export import plan_json
@@ -72,8 +73,8 @@ def test_they_stay_while_the_dial_turns_and_k_counts_the_new_ones(kept: AppTest)
 
 
 def test_names_are_data(kept: AppTest) -> None:
-    shown = kept.get("deck_gl_json_chart")[0].proto.json
-    assert "North clinic" in shown and "&lt;script&gt;" in shown and "<script" not in shown
+    chart = kept.get("deck_gl_json_chart")[0].proto
+    assert "North clinic" in chart.json and "html" not in json.loads(chart.tooltip), "tooltips are text"
     turn_to(kept, "data")
     assert kept.dataframe[0].value["Name"].tolist() == ["North clinic", NAME]
     assert "<script" not in text(kept) and "![x]" not in text(kept)
@@ -99,12 +100,31 @@ def test_another_city_does_not_take_them_over(kept: AppTest) -> None:
 
 def test_they_can_be_removed(kept: AppTest, opened: Opened) -> None:
     token = kept.query_params["existing"]
+    found = session.shelves().existing.get(token)
     turn_to(kept, "data")
     assert "and 2 existing facilities" in text(kept)
-    kept.button(key="forget_existing").click().run()
+    assert kept.button(key="leave_existing").label == "Remove the existing facilities"
+    kept.button(key="leave_existing").click().run()
+    assert not [key for shelf in vars(session.shelves()).values() for key in shelf._kept if about(key, found)]
     turn_to(kept, "plan")
     assert "2 facilities for 932 homes" in text(kept) and "existing" not in kept.query_params
     assert opened(existing=token).warning, "they are off the server"
+
+
+def about(key: object, found: Existing) -> bool:
+    return found.fingerprint in repr(key)
+
+
+def test_who_was_sent_the_link_can_leave_them_out_but_not_remove_them(kept: AppTest, opened: Opened) -> None:
+    token = kept.query_params["existing"]
+    guest = opened("data", k="2", existing=token)
+    assert guest.button(key="leave_existing").label == "Plan without the existing facilities"
+    guest.button(key="leave_existing").click().run()
+    turn_to(guest, "plan")
+    assert "2 facilities for 932 homes" in text(guest)
+    turn_to(kept, "plan")
+    assert "2 new and 2 existing facilities" in text(kept)
+    assert session.shelves().existing.get(token) is not None
 
 
 @pytest.mark.parametrize(

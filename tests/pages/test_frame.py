@@ -5,11 +5,13 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from streamlit.runtime.media_file_storage import MediaFileKind
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.testing.v1 import AppTest
 
-from pages.frame import address, session
+from pages.frame import address, exports, session
 from pages.frame.shelf import Shelf
-from pages.frame.words import escaped
+from pages.frame.words import JOINER, escaped
 
 
 def test_shelf_forgets_the_longest_unused() -> None:
@@ -54,11 +56,14 @@ def test_a_removed_upload_takes_all_that_was_made_of_it_along() -> None:
     shelves, token = session.shelves(), "token-of-an-upload-to-be-removed"
     keys = {"uploads": token, "plans": (token, "f", 6, 0), "results": ("radius", token, "f", 6)}
     keys |= {
-        "figures": ((token, "f", 6, 0), 7, ("map", 3)),
+        "figures": ((token, "f", 6, 0), ("map", 3)),
         "files": (token, "f", b"", 3, "allocations", "csv"),
     }
     for name, key in keys.items():
-        getattr(shelves, name).put(key, b"x")
+        getattr(shelves, name).put(key, SimpleNamespace(key=token, home=""))
+    opened = "token-of-a-plan-opened-for-that-upload"
+    shelves.uploads.put(opened, SimpleNamespace(key=opened, home=token))
+    shelves.figures.put(((opened, "f", 6, 0), ("map", 3)), b"x")
     shelves.plans.put(("sacramento", "f", 6, 0), b"x")
 
     def remove() -> None:
@@ -67,10 +72,17 @@ def test_a_removed_upload_takes_all_that_was_made_of_it_along() -> None:
         address.put("upload", "token-of-an-upload-to-be-removed")
         session.forget_upload()
 
-    app = AppTest.from_function(remove).run()
-    assert not app.exception
+    guest = AppTest.from_function(remove).run()
+    assert not guest.exception
+    for name, key in keys.items():
+        assert getattr(shelves, name).get(key) is not None, f"{name}: only who brought it may remove it"
+    owner = AppTest.from_function(remove)
+    owner.session_state["own"] = {token}
+    assert not owner.run().exception
     for name, key in keys.items():
         assert getattr(shelves, name).get(key) is None, name
+    assert shelves.uploads.get(opened) is None, "its residents are the same"
+    assert shelves.figures.get(((opened, "f", 6, 0), ("map", 3))) is None
     assert shelves.plans.get(("sacramento", "f", 6, 0)) == b"x"
     shelves.plans.remove(("sacramento", "f", 6, 0))
 
@@ -109,7 +121,20 @@ def test_shelf_survives_work_that_was_stopped() -> None:
 
 
 def test_text_from_outside_is_harmless_in_markdown() -> None:
-    assert escaped("a*b [link](x) :red[no] <b>") == r"a\*b \[link\](x) \:red\[no\] \<b\>"
+    assert escaped("a*b [link](x) <b>") == r"a\*b \[link\](x) \<b\>"
+    assert escaped(":red[no]").replace(JOINER, "^") == r"\:^red\[no\]"
+    assert escaped("https://e.example").replace(JOINER, "^") == r"https\:^//e.example"
+    assert escaped("a@e.example _www.e.example").replace(JOINER, "^") == r"a@^e.example \_www^.e.example"
+    assert escaped("&lt;b&gt; $x$") == r"\&lt;b\&gt; \$x\$"
+    assert escaped("a\n\n# b\u2028c\td") == r"a \# b c d"
+    assert [escaped(text) for text in ("- x", "+ x", "12. x", "3) x")] == [
+        "\\- x",
+        "\\+ x",
+        "12\\. x",
+        "3\\) x",
+    ]
+    assert escaped("gnp\u202e.exe") == "gnp.exe"
+    assert escaped("Within 10 km: 5 of 6, +3.1 %") == "Within 10 km: 5 of 6, +3.1 %"
 
 
 def test_whatever_goes_wrong_is_a_sentence_on_screen() -> None:
@@ -146,3 +171,20 @@ def test_a_shelf_weighs_what_was_made() -> None:
     assert shelf.get("aaa") == "aaa"
     shelf.once("c", lambda: "c", lambda: None, len)
     assert shelf.get("bb") is None, "the longest unused went, since six do not fit"
+
+
+def test_two_downloads_that_differ_in_one_byte_have_two_addresses() -> None:
+    assert exports, "where it is seen to"
+    storage = MemoryMediaFileStorage("/media")
+    mine = bytes(3_000_000)
+    ids = set()
+    for at in (None, 100_000, 1_000_000, 2_800_000):  # between what Streamlit would look at
+        content = bytearray(mine)
+        if at is not None:
+            content[at] = 1
+        name = storage.load_and_get_id(
+            bytes(content), "text/csv", MediaFileKind.DOWNLOADABLE, "town-allocations.csv"
+        )
+        assert storage.get_file(name).content == content, "nobody is handed another's file"
+        ids.add(name)
+    assert len(ids) == 4

@@ -67,6 +67,9 @@ def test_removed_upload_is_gone(opened: Opened) -> None:
     mine = upload(opened, "town.csv", TABLE)
     mine.button(key="use_upload").click().run()
     token = mine.query_params["upload"]
+    guest = opened("data", dataset="upload", upload=token)
+    assert "465 residents" in " ".join(block.value for block in guest.markdown)
+    assert not [button for button in guest.button if button.key == "forget"], "it is not theirs to remove"
     turn_to(mine, "data")
     mine.button(key="forget").click().run()
     assert "no longer here" in opened(dataset="upload", upload=token).warning[0].value

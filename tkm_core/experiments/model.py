@@ -59,15 +59,16 @@ class Dataset:
         object.__setattr__(self, "columns", names)
 
     @classmethod
-    def from_residents(cls, residents: Residents) -> "Dataset":
+    def from_residents(cls, residents: Residents, name: str = "") -> "Dataset":
         """A city in the app's own scale: one unit for both axes, so that the map keeps its shape."""
+        name = name or residents.name
         weighted = len(residents) > 0 and bool((residents.weights != residents.weights[0]).any())
         return cls(
-            residents.name,
+            name,
             residents.scaled,
             residents.weights if weighted else None,
             ("x", "y"),
-            (f"{residents.name}: one unit is {residents.scale / 1000:.2f} km.",),
+            (f"{name}: one unit is {residents.scale / 1000:.2f} km.",),
         )
 
     def draw(self, size: int, seed: int) -> tuple[Array, Array]:

@@ -1,14 +1,16 @@
 """The plan file: settings, seed, version, the data's fingerprint and results, in JSON that restores it."""
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tkm_core.descent import Problem, descend
 from tkm_core.evaluation import Evaluation
+from tkm_core.existing import MOST, scaled_sites
 from tkm_core.export.formats import write_whole
 from tkm_core.path import TiltedPath
 from tkm_core.plan import Plan, make_plan
@@ -21,7 +23,9 @@ Floats = npt.NDArray[np.float64]
 
 FORMAT = "evenreach-plan"
 FORMAT_VERSION = 1
-LARGEST = 200_000_000  # bytes of a plan file that are read
+LARGEST = 20_000_000  # bytes of a plan file that are read: the largest plan within the limits below takes about 10 MB
+MOST_NEW, MOST_STEPS, LARGEST_T = 1_000, 200, 1e6
+ROOM = 0.01  # of the residents' extent: how far outside it a site may be, for rounding
 FIGURES = (
     "mean_distance",
     "median_distance",
@@ -34,6 +38,9 @@ FIGURES = (
     "overall_variance",
     "overall_variance_of_distance",
 )
+
+
+CHANGED = "The sites in this plan file do not give its figures: it was changed after it was saved."
 
 
 class PlanFileError(ValueError):
@@ -93,6 +100,21 @@ class Restored:
     i: int
     same_data: bool
     message: str
+
+    @classmethod
+    def of(cls, saved: PlanFile, plan: Plan, *, same_data: bool) -> "Restored":
+        """With the sentence that says whether the data are the same."""
+        message = "These are the data the plan was made with: it is the same plan."
+        if not same_data:
+            then = _size(saved.name, saved.points, saved.people)
+            now = _size(plan.residents.name, len(plan.residents), plan.people)
+            message = (
+                f"The data differ from those the plan was made with: {then} then, {now} now. "
+                "The plan was made anew with the same settings."
+            )
+        elif saved.version != VERSION:
+            message = f"{message} It was saved by version {saved.version}; this is version {VERSION}."
+        return cls(plan, plan.index(saved.t), same_data=same_data, message=message)
 
 
 def plan_document(plan: Plan, i: int) -> dict[str, Any]:
@@ -183,7 +205,7 @@ def read_plan_file(source: str | Path | bytes | IO[bytes]) -> PlanFile:
     try:
         return _understood(document)
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
-        msg = f"This plan file is damaged: {str(problem)[:100] or 'a part is missing'}."
+        msg = f"This plan file is damaged: {str(problem)[:200] or 'a part is missing'}."
         raise PlanFileError(msg) from None
 
 
@@ -208,18 +230,14 @@ def restore_plan(saved: PlanFile, residents: Residents, *, progress: Progress | 
             saved.k,
             saved.random_state,
             saved.criterion,
-            saved.path,
+            _checked_path(saved, residents),
             saved.baseline,
             existing_names=saved.fixed_names,
         )
         i = plan.index(saved.t)
         if not np.isclose(plan.evaluation(i).mean_distance, saved.mean_distance, rtol=1e-6, atol=1e-3):
-            msg = "The sites in this plan file do not give its figures: it was changed after it was saved."
-            raise PlanFileError(msg)
-        message = "These are the data the plan was made with: it is the same plan."
-        if saved.version != VERSION:
-            message = f"{message} It was saved by version {saved.version}; this is version {VERSION}."
-        return Restored(plan, i, same_data=True, message=message)
+            raise PlanFileError(CHANGED)
+        return Restored.of(saved, plan, same_data=True)
     plan = make_plan(
         residents,
         saved.k,
@@ -230,15 +248,36 @@ def restore_plan(saved: PlanFile, residents: Residents, *, progress: Progress | 
         random_state=saved.random_state,
         progress=progress,
     )
-    then, now = (
-        _size(saved.name, saved.points, saved.people),
-        _size(residents.name, len(residents), plan.people),
-    )
-    message = (
-        f"The data differ from those the plan was made with: {then} then, {now} now. "
-        "The plan was made anew with the same settings."
-    )
-    return Restored(plan, plan.index(saved.t), same_data=False, message=message)
+    return Restored.of(saved, plan, same_data=False)
+
+
+def _checked_path(saved: PlanFile, residents: Residents) -> TiltedPath:
+    """Believe no figure of a file: sites must be where plans have them, and every cost is computed again."""
+    points, path = residents.scaled, saved.path
+    fixed = scaled_sites(residents, saved.fixed_lonlat)
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = ROOM * max(float((high - low).max()), 1.0)
+    for sites in (path.centers, saved.baseline):
+        new, kept = sites[..., : saved.k, :], sites[..., saved.k :, :]
+        if ((new < low - room) | (new > high + room)).any():
+            msg = "This plan file has a new facility far outside the area where people live: it was changed."
+            raise PlanFileError(msg)
+        if not np.allclose(kept, fixed, rtol=0, atol=1e-6):
+            msg = "The existing facilities of this plan file are not where it says they are: it was changed."
+            raise PlanFileError(msg)
+    problem = Problem.of(points, residents.weights, saved.k, fixed)
+    again = np.array([_measured(problem, path, i) for i in range(len(path.t))])
+    if not np.allclose(
+        again[:, :3], np.column_stack([path.city_cost, path.tilted_sse, path.sse]), rtol=1e-4, atol=1e-6
+    ):
+        raise PlanFileError(CHANGED)
+    return replace(path, error=again[:, 3])
+
+
+def _measured(problem: Problem, path: TiltedPath, i: int) -> tuple[float, float, float, float]:
+    """City-wide cost, tilted SSE, SSE and the error that is left at setting i."""
+    found = descend(problem, path.centers[i], float(path.t[i]), max_iter=0)
+    return found.city_cost, found.tilted_sse, found.sse, found.left
 
 
 def _figures(found: Evaluation) -> dict[str, float]:
@@ -283,34 +322,48 @@ def _understood(document: dict[str, Any]) -> PlanFile:
     k, fixed = _whole(settings["k"], "k"), _floats(settings["fixed_lonlat"], "fixed_lonlat").reshape(-1, 2)
     stored = document["path"]
     parts: dict[str, Any] = {part.name: _floats(stored[part.name], part.name) for part in fields(TiltedPath)}
+    branches = np.diff(parts["arrangement"])
+    if not np.isin(branches, (0, 1)).all():
+        _wrong("the arrangements do not follow one another")
     parts["arrangement"] = parts["arrangement"].astype(np.int64)
     path = TiltedPath(**parts)
     baseline = _floats(document["baseline"], "baseline")
     sites, steps = k + len(fixed), len(path.t)
     if k < 1 or not steps or path.centers.shape != (steps, sites, 2) or baseline.shape != (sites, 2):
         _wrong("the number of facilities does not fit")
+    if k > MOST_NEW or len(fixed) > MOST or steps > MOST_STEPS:
+        _wrong(
+            f"it has {k:,} new and {len(fixed):,} existing facilities at {steps:,} settings of the dial; "
+            f"there are at most {MOST_NEW:,}, {MOST} and {MOST_STEPS}"
+        )
+    if (np.abs(fixed) > (180, 90)).any():
+        _wrong("an existing facility is not a place on earth")
     if any(len(part) != steps for part in parts.values()) or (np.diff(path.t) <= 0).any() or path.t[0] < 0:
         _wrong("the settings of the dial do not fit")
+    if any(part.shape != (steps,) for name, part in parts.items() if name != "centers"):
+        _wrong("the figures do not fit the settings of the dial")
+    if path.t[-1] > LARGEST_T:
+        _wrong(f"the dial goes beyond {LARGEST_T:g}")
     if settings["criterion"] not in ("cluster", "city"):
         _wrong("the criterion is unknown")
-    names = tuple(str(name)[:200] for name in list(settings.get("fixed_names", [])))
-    if len(names) not in (0, len(fixed)):
+    names = settings.get("fixed_names", [])
+    if not isinstance(names, list) or len(names) not in (0, len(fixed)):
         _wrong("the names of the existing facilities do not fit")
     return PlanFile(
-        name=str(data["name"])[:200],
-        fingerprint=str(data["fingerprint"]),
+        name=_text(data["name"], "name"),
+        fingerprint=_text(data["fingerprint"], "fingerprint"),
         points=_whole(data["points"], "points"),
-        people=float(data["people"]),
-        version=str(document["version"])[:40],
+        people=_number(data["people"], "people"),
+        version=_text(document["version"], "version")[:40],
         k=k,
         criterion=settings["criterion"],
         random_state=_whole(settings["random_state"], "random_state"),
-        t=float(settings["t"]),
+        t=_number(settings["t"], "t"),
         fixed_lonlat=fixed,
-        fixed_names=names,
+        fixed_names=tuple(_text(name, "fixed_names") for name in names),
         path=path,
         baseline=baseline,
-        mean_distance=float(document["figures_in_metres"]["plan"]["mean_distance"]),
+        mean_distance=_number(document["figures_in_metres"]["plan"]["mean_distance"], "mean_distance"),
     )
 
 
@@ -322,6 +375,18 @@ def _whole(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**32:
         _wrong(f"{name} is not a whole number")
     return int(value)
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < np.inf:
+        _wrong(f"{name} is not a number from 0 upwards")
+    return float(value)
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        _wrong(f"{name} is not text")
+    return str(value)[:200]
 
 
 def _floats(value: Any, name: str) -> Floats:

@@ -79,7 +79,7 @@ def deck(layers: Sequence[pdk.Layer], view: View, look: Look) -> CompactDeck:
         map_provider="carto",
         map_style=STREETS[look.theme] if look.streets else plain_style(colors),
         tooltip={
-            "html": "{tip}",
+            "text": "{tip}",  # never as HTML: names come from files
             "style": {
                 "backgroundColor": colors.ink,
                 "color": colors.page,

@@ -1,7 +1,6 @@
 """The marks on the map: facilities, those of k-means++, existing ones, and the farthest resident."""
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -114,15 +113,18 @@ def site_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[
     for j, spot in enumerate(np.round(plan.centers_lonlat(i), 6).tolist()):
         fill = colors.facility(j)
         title = f"Facility {j + 1}" if j < plan.k else f"Existing facility {j + 1}"
-        called = f"<br>{escape(names[j])}" if names[j] else ""
         rows.append(
             {
                 "p": spot,
                 "c": fill,
                 "s": str(j + 1),
                 "f": [*rgb(colors.text_on(fill)), 255],
-                "tip": f"<b>{title}</b>{called}<br>{evaluation.population[j]:,.0f} {look.people}<br>"
-                f"farthest {format_length(float(evaluation.max_distance[j]), look.unit)}",
+                "tip": _lines(
+                    title,
+                    names[j],
+                    f"{evaluation.population[j]:,.0f} {look.people}",
+                    f"farthest {format_length(float(evaluation.max_distance[j]), look.unit)}",
+                ),
             }
         )
     glide = {"getPosition": GLIDE}
@@ -156,13 +158,18 @@ def existing_layers(existing: Existing, look: Look) -> list[pdk.Layer]:
             "c": rgb(colors.page),
             "s": str(number),
             "f": [*rgb(colors.ink), 255],
-            "tip": f"<b>Existing facility</b>{f'<br>{escape(name)}' if name else ''}",
+            "tip": _lines("Existing facility", name),
         }
         for number, (spot, name) in enumerate(
             zip(np.round(existing.lonlat, 6).tolist(), names, strict=True), start=1
         )
     ]
     return [_squares(rows, colors)]
+
+
+def _lines(*parts: str) -> str:
+    """The text of a tooltip: a title and what there is to say, each in a line of its own."""
+    return "\n".join(" ".join(part.split()) for part in parts if part)
 
 
 def _squares(rows: Sequence[dict[str, Any]], colors: Palette) -> pdk.Layer:

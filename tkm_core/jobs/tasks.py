@@ -13,7 +13,7 @@ from tkm_core.comparison import neighbourhoods, solve
 from tkm_core.config import config
 from tkm_core.curve import Curve
 from tkm_core.existing import Existing
-from tkm_core.export import PlanFile, Restored, restore_plan, to_bytes
+from tkm_core.export import PlanFile, Restored, read_plan_file, restore_plan, to_bytes
 from tkm_core.export import table as export_table
 from tkm_core.jobs.mending import mend_cache
 from tkm_core.jobs.pool import JobPool
@@ -106,6 +106,27 @@ def radius(residents: Residents, k: int, progress: Progress) -> Floats | None:
     return found
 
 
+def plan_file(key: str, content: bytes, progress: Progress) -> PlanFile:
+    """A plan file as `read_plan_file` reads it, in a worker.
+
+    Parameters
+    ----------
+    key : str
+        A digest of the content.
+    content : bytes
+    progress : callable
+        As in `JobPool.run`.
+
+    Raises
+    ------
+    PlanFileError
+        If it is not a plan file, or damaged.
+    """
+    about = {"job": "plan file", "megabytes": round(len(content) / 1e6, 1)}
+    found: PlanFile = pool().run(("plan file", key), _plan_file, content, about=about, progress=progress)
+    return found
+
+
 def restored(key: Hashable, saved: PlanFile, residents: Residents, progress: Progress) -> Restored:
     """A plan from its file, with its trade-off curve, as `restore_plan` brings it back, from a worker.
 
@@ -124,11 +145,10 @@ def restored(key: Hashable, saved: PlanFile, residents: Residents, progress: Pro
         If the file was changed after it was saved.
     """
     asked = ("restore", residents.fingerprint, key)
-    made = _elsewhere(asked, _restored_parts, residents, residents.name, saved, progress=progress)
-    path, baseline, curve, i, same_data, message = made
+    path, baseline, curve, same_data = _elsewhere(asked, _restored_parts, residents, saved, progress=progress)
     fixed = saved.fixed_names
     plan = Plan(residents, saved.k, saved.random_state, saved.criterion, path, baseline, {None: curve}, fixed)
-    return Restored(plan, i, same_data=same_data, message=message)
+    return Restored.of(saved, plan, same_data=same_data)
 
 
 def table(key: Hashable, plan: Plan, i: int, what: str, file_format: str, progress: Progress) -> bytes:
@@ -208,6 +228,10 @@ def _read(
     return found
 
 
+def _plan_file(content: bytes, progress: Progress) -> PlanFile:  # noqa: ARG001  it is short
+    return read_plan_file(content)
+
+
 def _elsewhere(
     key: tuple[Hashable, ...],
     function: Callable[..., Any],
@@ -242,12 +266,12 @@ def _plan_parts(
 
 
 def _restored_parts(
-    residents: Residents, name: str, saved: PlanFile, progress: Progress
-) -> tuple[TiltedPath, Floats, Curve, int, bool, str]:
-    """What makes a restored plan beside its residents, which stay where they are; its message says their name."""
-    found = restore_plan(saved, replace(residents, name=name), progress=part(progress, 0.0, 0.85))
+    residents: Residents, saved: PlanFile, progress: Progress
+) -> tuple[TiltedPath, Floats, Curve, bool]:
+    """What makes a restored plan beside its residents, which stay where they are, as their name does."""
+    found = restore_plan(saved, residents, progress=part(progress, 0.0, 0.85))
     curve = found.plan.trade_off(progress=part(progress, 0.85, 1.0))
-    return found.plan.path, found.plan.baseline, curve, found.i, found.same_data, found.message
+    return found.plan.path, found.plan.baseline, curve, found.same_data
 
 
 def _table(plan: Plan, i: int, what: str, file_format: str, progress: Progress) -> bytes:

@@ -1,0 +1,199 @@
+"""A plan opened from a file is seen by who opened it and who gets the link, and by nobody else."""
+
+import json
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.frame import session
+from pages.frame.words import JOINER
+from tests.pages.conftest import Opened, turn_to
+from tkm_core.descent import Problem, descend
+from tkm_core.export import PlanFileError, plan_json
+from tkm_core.jobs import tasks
+from tkm_core.path import TiltedPath
+from tkm_core.plan import Plan, make_plan
+from tkm_core.residents.samples import load_sample
+
+CITY = {"dataset": "generated-301", "k": "3"}
+PAGES = ("plan", "data", "compare", "how_many", "lab")
+
+
+@pytest.fixture(scope="module")
+def honest() -> Plan:
+    return make_plan(load_sample("generated", n=301), 3)
+
+
+def forged(plan: Plan, centers: np.ndarray, baseline: np.ndarray) -> bytes:
+    """A plan file with other sites, all of its figures made to fit them."""
+    home = plan.residents
+    problem = Problem.of(home.scaled, home.weights, plan.k, np.empty((0, 2)))
+    ends = [descend(problem, start, float(t), max_iter=0) for start, t in zip(centers, plan.t, strict=True)]
+    path = TiltedPath(
+        t=plan.t,
+        centers=centers,
+        tilted_sse=np.array([end.tilted_sse for end in ends]),
+        sse=np.array([end.sse for end in ends]),
+        city_cost=np.array([end.city_cost for end in ends]),
+        error=np.array([end.left for end in ends]),
+        arrangement=plan.path.arrangement,
+    )
+    return plan_json(replace(plan, path=path, baseline=baseline, _curves={}), 5)
+
+
+def forgeries(plan: Plan) -> dict[str, bytes]:
+    """Everything a file can claim about a city that is here."""
+    centers, baseline = plan.path.centers, plan.baseline
+    off = np.array([120_000 / plan.residents.scale, 0.0])
+    middle = np.array([0.5, 0.5])
+    return {
+        "every site 120 km off": forged(plan, centers + off, baseline + off),
+        "another baseline": forged(plan, centers, baseline * 0.2),
+        "other sites": forged(plan, centers * middle, baseline),
+        "other sites at one setting": forged(
+            plan, np.concatenate([centers[:5] * middle, centers[5:]]), baseline
+        ),
+    }
+
+
+def shown(app: AppTest) -> list[str]:
+    """All that is on the page."""
+    kinds = ("markdown", "title", "header", "warning", "error", "info", "dataframe", "table")
+    parts = [f"{kind}: {element.value}" for kind in kinds for element in app.get(kind)]
+    parts += [element.proto.body for element in app.get("html")]
+    parts += [element.proto.spec for element in app.get("plotly_chart")]
+    parts += [element.proto.json for element in app.get("deck_gl_json_chart")]
+    return parts
+
+
+def visit_all(app: AppTest) -> dict[str, list[str]]:
+    found = {}
+    for page in PAGES:
+        app.session_state["race_n_iter"], app.session_state["race_starts"] = 20, 1
+        turn_to(app, page)
+        assert not app.exception
+        found[page] = shown(app)
+    return found
+
+
+def give(opened: Opened, content: bytes, **query: str) -> AppTest:
+    """A visitor who gives a plan file on the Data page."""
+    app = opened("data", **query)
+    app.file_uploader(key="plan_file").upload("p.evenreach.json", content, "application/json").run()
+    assert not app.exception
+    return app
+
+
+def show(app: AppTest) -> str:
+    """Press the button; the token of the plan."""
+    app.button(key="show_plan_file").click().run()
+    turn_to(app, "plan")
+    assert not app.exception
+    return app.query_params["upload"]
+
+
+def sites(app: AppTest) -> list[list[float]]:
+    deck = json.loads(app.get("deck_gl_json_chart")[0].proto.json)
+    return [row["p"] for layer in deck["layers"] if layer["id"] == "sites" for row in layer["data"]]
+
+
+def test_a_forged_plan_file_changes_no_page_of_anybody_else(opened: Opened, honest: Plan) -> None:
+    before = visit_all(opened(**CITY))
+    accepted = 0
+    for what, content in forgeries(honest).items():
+        attacker = give(opened, content, **CITY)
+        if what == "every site 120 km off":
+            assert "far outside the area where people live" in attacker.error[0].value
+            continue
+        show(attacker)
+        visit_all(attacker)
+        accepted += 1
+        after = visit_all(opened(**CITY))
+        for page in PAGES:
+            assert after[page] == before[page], f"{page}, {what}"
+    assert accepted == 3
+
+
+def test_what_is_shared_is_what_this_server_computed(opened: Opened, honest: Plan) -> None:
+    show(give(opened, forged(honest, honest.path.centers * 0.5, honest.baseline), **CITY))
+    found = session.plan_of(session.sample_city("generated-301"), 3)
+    np.testing.assert_array_equal(found.path.centers, honest.path.centers)
+    np.testing.assert_array_equal(found.baseline, honest.baseline)
+
+
+def test_an_opened_plan_is_shown_to_who_has_its_link_and_stays(opened: Opened, honest: Plan) -> None:
+    content = forged(honest, honest.path.centers * 0.5, honest.baseline)
+    owner = give(opened, content, **CITY)
+    token = show(owner)
+    assert owner.selectbox(key="dataset").format_func("upload") == "Opened plan: Generated city, 301"
+    theirs = sites(owner)
+    assert theirs != honest.centers_lonlat(5).round(6).tolist()
+    for shelf in (session.shelves().plans, session.shelves().results, session.shelves().figures):
+        shelf.remove_about(token)
+    guest = opened(**{name: owner.query_params[name] for name in owner.query_params})
+    assert sites(guest) == theirs, "it is not computed anew when there is no room for plans"
+    turn_to(guest, "data")
+    assert not [button for button in guest.button if button.key == "forget"], "it is not theirs to remove"
+    turn_to(owner, "data")
+    owner.button(key="forget").click().run()
+    assert "no longer here" in opened(dataset="upload", upload=token).warning[0].value
+
+
+def test_another_number_of_facilities_is_computed(opened: Opened, honest: Plan) -> None:
+    app = give(opened, forged(honest, honest.path.centers * 0.5, honest.baseline), **CITY)
+    show(app)
+    app.number_input(key="k").set_value(2).run()
+    fresh = make_plan(honest.residents, 2)
+    np.testing.assert_allclose(
+        sites(app), fresh.centers_lonlat(fresh.index(app.select_slider(key="t").value)), atol=1e-6
+    )
+
+
+def test_an_upload_that_is_removed_takes_the_plans_opened_for_it_along(opened: Opened) -> None:
+    owner = opened("data")
+    rows = "".join(f"{13 + i / 99:.4f},{52 + i * 7 % 20 / 99:.4f}\n" for i in range(60))
+    owner.file_uploader(key="upload").upload("homes.csv", f"lon,lat\n{rows}".encode(), "text/csv").run()
+    owner.button(key="use_upload").click().run()
+    turn_to(owner, "plan")
+    upload = owner.query_params["upload"]
+    residents = session.shelves().uploads.get(upload).residents
+    guest = give(opened, plan_json(make_plan(residents, 2), 3), dataset="upload", upload=upload)
+    token = show(guest)
+    assert token != upload
+    turn_to(owner, "data")
+    owner.button(key="forget").click().run()
+    for word in (upload, token):
+        kept = [key for shelf in vars(session.shelves()).values() for key in shelf._kept if word in repr(key)]
+        assert not kept
+
+
+def test_a_plan_file_obeys_the_limit_on_facilities(opened: Opened) -> None:
+    many = make_plan(load_sample("generated", n=301), 61, t=[0.0])
+    app = give(opened, plan_json(many, 0), **CITY)
+    assert "61 new facilities; this server plans for at most 60" in app.error[0].value
+    assert not [button for button in app.button if button.key == "show_plan_file"]
+
+
+@pytest.mark.parametrize("where", ["version", "name", "error"])
+def test_words_of_a_plan_file_are_text(
+    opened: Opened, honest: Plan, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    hostile = "[Log in](//e.example) www.e.example"
+    document: dict[str, Any] = json.loads(plan_json(honest, 5))
+    if where == "version":
+        document["version"] = hostile
+    elif where == "name":
+        document["data"] |= {"name": hostile, "fingerprint": "other"}
+        document["path"] |= {part.name: document["path"][part.name][:1] for part in fields(TiltedPath)}
+    else:
+
+        def refused(*_: object) -> None:
+            raise PlanFileError(hostile)
+
+        monkeypatch.setattr(tasks, "plan_file", refused)
+    app = give(opened, json.dumps(document).encode(), **CITY)
+    said = (app.error if where == "error" else app.info)[0].value
+    assert r"\[Log in\](//e.example)" in said and f"www{JOINER}.e.example"[:20] in said
