@@ -33,7 +33,7 @@ class Problem:
         low, high = free.min(axis=0), free.max(axis=0)
         if (low < self.X[0] - np.sqrt(reach)).any() or (high > self.X[0] + np.sqrt(reach)).any():
             reach = float((np.maximum(np.abs(self.X[0] - low), np.abs(self.X[0] - high)) ** 2).sum()) * 4
-        return bool(t * reach <= kernels.SMALL_Z)
+        return float(t) * reach <= kernels.SMALL_Z
 
     def noise(self, t: float) -> float:
         """Differences of cost below this are rounding: of coordinates, and of the logarithm where there is one."""

@@ -51,7 +51,7 @@ def tilt(t: float, unit: float) -> float:
     >>> tilt(0.5, 2.0), tilt(1e300, 1e9) == STRONGEST, tilt(1e-300, 1.0)
     (2.0, True, 0.0)
     """
-    scaled = t * unit * unit
+    scaled = float(t) * unit * unit
     if scaled < MILDEST or math.isinf(t):
         return t if math.isinf(t) else 0.0
     return min(scaled, STRONGEST)

@@ -207,7 +207,7 @@ def sweep(X, w, C, t, small, lo, hi, old, labels, stats, moments):
 
 
 RETRY, NEXT, DONE = 0, 1, 2
-EPS2 = 4.9e-32  # of a facility's squared coordinates: closer than that is rounding
+EPS2 = 1.3e-32  # of the squared coordinates: nobody is really farther than that from a facility rounded to them
 HOPE = 5.0
 # t f from which a Newton step is likely to overshoot: the exact tilted mean is taken at once
 HOT_Z = 30.0
@@ -273,7 +273,7 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
                     trial[j] = X[worst]
             continue
         top = stats[j, 0]
-        if top <= EPS2 * (C[j] * C[j]).sum():
+        if top <= 0.0:
             continue
         line[j, 0] = merit(top, stats[j, 1], weight, stats[j, 3], t, small)
         line[j, 3] = weight
@@ -294,9 +294,11 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
     for j in range(n_free):
         if line[j, 2] != NONE:
             trial[j] = C[j] + step[j]
-            length2 = (step[j] * step[j]).sum()
-            if length2 > EPS2 * (C[j] * C[j]).sum():
-                line[j, 4] = np.sqrt(length2 / stats[j, 0])
+            length2 = 0.0
+            for a in range(d):
+                if trial[j, a] != C[j, a]:  # the last digit may be coarser than what is left
+                    length2 += step[j, a] ** 2
+            line[j, 4] = np.sqrt(length2 / stats[j, 0])
     if line[:, 4].max() <= tol and not reopened:
         trial[:] = C
         return DONE

@@ -88,7 +88,7 @@ class Search:
         return self._levels[count]
 
     def _effort(self, t: float) -> Effort:
-        return MILD if t * self.variance <= MILD_TILT else STRONG
+        return MILD if float(t) * self.variance <= MILD_TILT else STRONG
 
     def candidates(
         self, t: float, rng: np.random.Generator, count: int, start: Array | None = None
