@@ -81,13 +81,13 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Array:
         raise ValueError(msg)
     with np.errstate(over="ignore"):
         if not np.isfinite(weights.sum()):
-            msg = "sample_weight adds up to more than a computer can count (1.8e308); divide all weights by a constant."
+            msg = "sample_weight adds up to more than a computer can hold (1.8e308); divide it by a constant."
             raise ValueError(msg)
     row, heaviest = int(np.argmin(np.where(weights > 0, weights, np.inf))), float(weights.max())
     if weights[row] < heaviest * WEIGHT_RATIO:
         msg = (
-            f"sample_weight is {weights[row]:.3g} in row {row} and {heaviest:.3g} in row {int(np.argmax(weights))}: too "
-            "far apart to be compared. Set such small weights to 0, or check the large ones."
+            f"sample_weight is {weights[row]:.3g} in row {row} and {heaviest:.3g} in row {int(np.argmax(weights))}: "
+            "too far apart to be compared. Set such small weights to 0, or check the large ones."
         )
         raise ValueError(msg)
     return weights

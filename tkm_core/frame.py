@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tkm_core.descent import Descent, Problem
 from tkm_core.kernels import nearest
@@ -40,8 +41,11 @@ def in_units_of(values: Array | float, unit: float, power: int, what: str) -> Ar
         for _ in range(power):
             scaled = scaled * unit
     if not np.isfinite(scaled).all():
-        msg = f"{what} would be larger than the largest number a computer can hold (1.8e308)."
-        raise ValueError(f"{msg} Divide the coordinates by a constant, or the weights if those are large.")
+        msg = (
+            f"{what} would be larger than the largest number a computer can hold (1.8e308). Divide the coordinates by "
+            "a constant, or the weights if those are large."
+        )
+        raise ValueError(msg)
     return scaled
 
 
@@ -71,7 +75,7 @@ def check_width(low: Array, high: Array, name: str) -> float:
     raise ValueError(msg)
 
 
-def served(X: Array, centers: Array, live: Array | None = None) -> tuple[Labels, Array, float]:
+def served(X: Array, centers: Array, live: NDArray[np.bool_] | None = None) -> tuple[Labels, Array, float]:
     """Nearest facility of each row, its squared distance in units of unit², and that unit, a power of two.
 
     The unit fits the rows that are ``live`` (all by default), so that the squares of their distances neither
@@ -86,7 +90,9 @@ def served(X: Array, centers: Array, live: Array | None = None) -> tuple[Labels,
     with np.errstate(over="ignore"):
         reach = np.maximum(np.abs(centers - low), np.abs(centers - high)).max(axis=1)
     nearby = centers[int(reach.argmin())]  # from here nobody is farther than this reach
-    unit = power_of_two(check_width(np.minimum(low, nearby), np.maximum(high, nearby), "X with its facilities"))
+    unit = power_of_two(
+        check_width(np.minimum(low, nearby), np.maximum(high, nearby), "X with its facilities")
+    )
     with np.errstate(over="ignore"):
         labels, f = nearest(X * (1 / unit), centers * (1 / unit))
     lost = ~np.isfinite(f)

@@ -207,7 +207,7 @@ def sweep(X, w, C, t, small, lo, hi, old, labels, stats, moments):
 
 
 RETRY, NEXT, DONE = 0, 1, 2
-EPS2 = 1.3e-32  # of the squared coordinates: nobody is really farther than that from a facility rounded to them
+EPS2 = 1.3e-32  # of the squared coordinates: so far a resident is from a facility that is only rounded
 HOPE = 5.0
 # t f from which a Newton step is likely to overshoot: the exact tilted mean is taken at once
 HOT_Z = 30.0
@@ -220,10 +220,10 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
     """Judge the centres ``trial`` just swept; set the next ones.
 
     A cluster whose cost, for the labels it was stepped with, did not fall enough takes its exact tilted mean instead
-    (RETRY). Otherwise the trial is accepted into ``C`` and the next steps
-    are set (NEXT), or none is longer than ``tol`` times its cluster's radius (DONE). ``line`` (k, 6): cost,
-    slope, kind of step, weight, the step that is left relative to the radius, and 1 where ``C`` is the exact tilted
-    mean of the labels ``old``: such a cluster rests until somebody joins or leaves.
+    (RETRY), and stays where it is if that is no better: two retries for each at most. Otherwise the trial is accepted
+    into ``C`` and the next steps are set (NEXT), or none is longer than ``tol`` times its cluster's radius (DONE).
+    ``line`` (k, 6): cost, slope, kind of step, weight, the step that is left relative to the radius, and 1 where ``C``
+    is the exact tilted mean of the labels ``old``: such a cluster rests until somebody joins or leaves.
     """
     k, d = C.shape
     retry = False

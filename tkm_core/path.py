@@ -133,7 +133,9 @@ def _walk(
 ) -> list[Descent]:
     """The lowest fixed points found on few stand-ins: searched for at some t, then handed on both ways.
 
-    ``grid`` is the ``dial`` in the solver's coordinates. Two rounds: the first searches with seeds of its own, the second, at the t between, with moves from what the
+    ``grid`` is the ``dial`` in the solver's coordinates.
+
+    Two rounds: the first searches with seeds of its own, the second, at the t between, with moves from what the
     first found.
     """
     best: dict[int, Descent] = {}

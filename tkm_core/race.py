@@ -177,7 +177,9 @@ def race(
 
     legs: dict[str, list[Leg]] = {"newton": [], "sgd": [], "polished": []}
     report(0.0, "Newton: getting ready")
-    descend(problem, problem.X[:1].repeat(k, axis=0), tilt)  # what is compiled or loaded here is not timed below
+    descend(
+        problem, problem.X[:1].repeat(k, axis=0), tilt
+    )  # what is compiled or loaded here is not timed below
     for number in range(starts):
         seed = int(np.random.SeedSequence([random_state, number]).generate_state(1)[0])
         report(number / (starts + 1), f"start {number + 1} of {starts}")

@@ -133,11 +133,7 @@ class Search:
         """
         effort = self._effort(t)
         found, values = self.candidates(t, rng, count or ROUND)
-        while (
-            count is None
-            and len(values) < effort.most
-            and self._agreeing(values, t) < effort.confirmed
-        ):
+        while count is None and len(values) < effort.most and self._agreeing(values, t) < effort.confirmed:
             more, their_values = self.candidates(t, rng, ROUND)
             found, values = np.concatenate([found, more]), np.concatenate([values, their_values])
         found = found[np.argsort(values, kind="stable")[:FINALISTS]]

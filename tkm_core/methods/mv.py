@@ -48,7 +48,11 @@ def place(task: Task, *, dilation: float = 3.0, ball: float = 2.0, min_gain: flo
         centers=points[centers],
         rows=centers,
         notes=fewer_note("MV", len(centers), task.n_clusters),
-        details={"swaps": swaps, "critical_rows": critical, "critical_radius": ball * radius[critical] * task.unit},
+        details={
+            "swaps": swaps,
+            "critical_rows": critical,
+            "critical_radius": ball * radius[critical] * task.unit,
+        },
     )
 
 

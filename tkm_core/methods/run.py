@@ -154,9 +154,7 @@ def _place(method: Method, task: Task, options: dict[str, Any]) -> Placement:
     places, first, place_of = np.unique(task.points, axis=0, return_index=True, return_inverse=True)
     population = np.bincount(place_of.ravel(), task.weights, minlength=len(places)).astype(np.float64)
     frame = Frame.of(places)
-    framed = replace(
-        task, points=frame.inside(places), weights=level_weights(population), unit=frame.unit
-    )
+    framed = replace(task, points=frame.inside(places), weights=level_weights(population), unit=frame.unit)
     found = method.place(framed, **options)
     return replace(found, centers=places[found.rows], rows=first[found.rows])
 

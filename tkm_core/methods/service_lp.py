@@ -91,7 +91,10 @@ def fair_service(points: Array, weights: Array, k: int, radius: Array, report: P
         rounds += 1
         shares, last = _serve(near, y)
     if not np.isfinite(best):
-        msg = "The linear program found no plan that serves everyone: distances or weights differ too much. Run it on a sample, or use MV."
+        msg = (
+            "The linear program found no plan that serves everyone: distances or weights differ too much. Run it on a "
+            "sample, or use MV."
+        )
         raise ValueError(msg)
     y, shares = solution
     return FairService(y, shares, min(value, best) * unit * float(weights.sum()) / n, rounds)
