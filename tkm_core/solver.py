@@ -201,7 +201,8 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             np.maximum(points.max(axis=0), self.cluster_centers_.max(axis=0)),
         )
         unit = power_of_two(check_width(low, high, "X with the facilities"))
-        return (cdist(points / unit, self.cluster_centers_ / unit) * unit).astype(points.dtype)
+        away = cdist(points.astype(np.float64) / unit, self.cluster_centers_ / unit)
+        return (away * unit).astype(points.dtype)
 
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:  # noqa: ARG002
         """Minus the weighted sum of squared distances, as scikit-learn's ``KMeans``."""

@@ -220,10 +220,14 @@ def check(case, X, centers, t, costs, labels=None, free=None):
     if t is None:
         return
     truth, scale = _definition(live, w[w > 0], centers, t)
+    widest = (np.ptp(live.astype(np.longdouble), axis=0) ** 2).sum()
     for name, value in costs.items():
         assert np.isfinite(value) and value >= 0, f"{name} is {value}"
         # of coordinates with 16 digits squared distances have an error of some 1e-16 of width times distance
         slack = 1e-6 * truth[name] + scale
+        assert value <= len(centers) * widest * (1 + 1e-12), (
+            f"{name} is {value}, more than across the whole box"
+        )
         assert abs(value - truth[name]) <= slack, f"{name} is {value}, by definition {truth[name]}"
 
 
