@@ -31,7 +31,7 @@ $(VENV)/bin/python:
 
 # The solver's kernels are compiled ahead, so that nobody waits for it later, and all of them anew when one changes: what
 # was compiled before holds the others as they were then.
-COMPILED := $(addprefix tkm_core/,kernels.py tilted_mean.py explore.py coarse.py)
+COMPILED := $(addprefix tkm_core/,kernels.py costs.py tilted_mean.py explore.py coarse.py)
 $(VENV)/.installed: requirements.txt $(COMPILED) | $(VENV)/bin/python
 	$(BIN)/$(INSTALL) requirements.txt
 	rm -f tkm_core/__pycache__/*.nb[ic]

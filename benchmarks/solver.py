@@ -79,7 +79,7 @@ def seconds(work: Callable[[], object], repeats: int = 3) -> float:
 def best_of_restarts(X: Array, k: int, t: float, count: int = 100) -> float:
     """Lowest tilted SSE of many descents from k-means++ seeds, random residents and farthest-first."""
     w = np.ones(len(X))
-    problem = Problem.of(X, w, k, np.empty((0, X.shape[1])))
+    problem = Problem.of(X, w, k)
     starts = np.empty((count, k, X.shape[1]))
     for i in range(count):
         seeds(X, w, starts[i], k, (KMEANS_PP, RESIDENTS, FARTHEST)[i % 3], i)

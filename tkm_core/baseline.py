@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tkm_core.curve import MANY, gather
+from tkm_core.frame import level_weights
 from tkm_core.residents import Residents
 
 Floats = npt.NDArray[np.float64]
@@ -14,7 +15,7 @@ STARTS = 10
 
 def kmeans_sites(residents: Residents, k: int, fixed: Floats, random_state: int) -> Floats:
     """Sites of k-means++ in scaled coordinates; existing ones, if any, stay where they are and come last."""
-    points, weights = residents.scaled, residents.weights
+    points, weights = residents.scaled, level_weights(residents.weights)
     if len(fixed):
         from tkm_core.solver import TiltedKMeans
 

@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike
 
 from tkm_core.objective import Array
 
+WEIGHT_RATIO = 2.0**-1000  # of the smallest weight above 0 to the largest: beyond it shares vanish
+
 
 def check_points(X: ArrayLike, name: str = "X") -> Array:
     """Residents as a C-ordered float64 array (n, d) of finite numbers.
@@ -76,6 +78,17 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Array:
         raise ValueError(msg)
     if not weights.any():
         msg = "sample_weight is zero in every row; at least one resident must count."
+        raise ValueError(msg)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weights.sum()):
+            msg = "sample_weight adds up to more than a computer can hold (1.8e308); divide it by a constant."
+            raise ValueError(msg)
+    row, heaviest = int(np.argmin(np.where(weights > 0, weights, np.inf))), float(weights.max())
+    if weights[row] < heaviest * WEIGHT_RATIO:
+        msg = (
+            f"sample_weight is {weights[row]:.3g} in row {row} and {heaviest:.3g} in row {int(np.argmax(weights))}: "
+            "too far apart to be compared. Set such small weights to 0, or check the large ones."
+        )
         raise ValueError(msg)
     return weights
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tkm_core import kernels
+from tkm_core.costs import log_noise, objectives
 from tkm_core.objective import Array, Labels
 from tkm_core.threads import in_parallel, pool
 
+FINEST = 1e-26  # of the squared width: costs below 1e-20 of it have fewer than six digits
 CHUNK = 65_536  # rows per task: fixed, so that sums do not depend on the number of threads
 
 
@@ -21,20 +23,21 @@ class Problem:
     diameter2: float
 
     @classmethod
-    def of(cls, X: Array, weights: Array, n_free: int, fixed: Array) -> "Problem":
-        """Gather a problem; ``fixed`` facilities widen the box all distances lie in."""
-        low, high = X.min(axis=0), X.max(axis=0)
-        if len(fixed):
-            low, high = np.minimum(low, fixed.min(axis=0)), np.maximum(high, fixed.max(axis=0))
-        return cls(X, weights, n_free, float(((high - low) ** 2).sum()))
+    def of(cls, X: Array, weights: Array, n_free: int) -> "Problem":
+        """Gather a problem; no distance to the nearest facility is longer than across the residents' box."""
+        return cls(X, weights, n_free, float(((X.max(axis=0) - X.min(axis=0)) ** 2).sum()))
 
-    def small(self, t: float, centers: Array) -> bool:
-        """Whether t f is so small everywhere that the sums are kept as e^{t f} - 1."""
+    def small(self, t: float, free: Array) -> bool:
+        """Whether t f is so small everywhere that the sums are kept as e^{t f} - 1; ``free`` facilities may move."""
         reach = self.diameter2
-        low, high = centers.min(axis=0), centers.max(axis=0)
+        low, high = free.min(axis=0), free.max(axis=0)
         if (low < self.X[0] - np.sqrt(reach)).any() or (high > self.X[0] + np.sqrt(reach)).any():
             reach = float((np.maximum(np.abs(self.X[0] - low), np.abs(self.X[0] - high)) ** 2).sum()) * 4
-        return bool(t * reach <= kernels.SMALL_Z)
+        return float(t) * reach <= kernels.SMALL_Z
+
+    def noise(self, t: float) -> float:
+        """Differences of cost below this are rounding: of coordinates, and of the logarithm where there is one."""
+        return FINEST * self.diameter2 + log_noise(t, self.small(t, self.X[:1]))
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def descend(
     centers = np.array(start, dtype=np.float64, order="C")
     labels = np.empty(len(problem.X), np.int32)
     history = np.empty((max_iter + 1, 3))
-    small = problem.small(t, centers)
+    small = problem.small(t, centers[: problem.n_free])
     if len(problem.X) <= CHUNK:
         n_iter, left = kernels.descend(
             problem.X,
@@ -104,7 +107,7 @@ def descend_all(
     """Descend from each of ``starts`` (r, k, d); returns the ends and their (city-wide cost, tilted SSE, SSE)."""
     ends = np.array(starts, dtype=np.float64, order="C")
     values = np.empty((len(ends), 3))
-    small = problem.small(t, ends.reshape(-1, ends.shape[-1]))
+    small = problem.small(t, ends[:, : problem.n_free].reshape(-1, ends.shape[-1]))
 
     def run(rows: slice) -> None:
         kernels.descend_many(
@@ -151,7 +154,7 @@ def _descend_in_chunks(
         )  # fmt: skip
         if state == kernels.RETRY:
             continue
-        history[n_iter] = kernels.objectives(all_stats, t, small)
+        history[n_iter] = objectives(all_stats, t, small)
         if state == kernels.DONE or n_iter == max_iter:
             return n_iter, float(line[:, 4].max())
         n_iter += 1

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tkm_core.checks import check_centers, check_points, check_t, check_weights
-from tkm_core.kernels import nearest
+from tkm_core.frame import in_units_of, level_weights, served, tilt
 from tkm_core.objective import Array, Labels, city_cost, tilted_sse_by_cluster
 
 KOLM_POLLAK_EPS = -1.0  # inequality aversion; negative because distance is a burden
@@ -102,12 +102,19 @@ def evaluate(
     """
     points = check_points(X)
     sites = check_centers(centers, points.shape[1], "centers")
-    weights = check_weights(sample_weight, len(points))
+    people = check_weights(sample_weight, len(points))
     t = check_t(t)
     k = len(sites)
-    labels, f = nearest(points, sites)
+    live = people > 0
+    # lengths in units of the farthest, weights near the middle of their range: nothing overflows or vanishes on the way
+    labels, f, unit = served(points, sites, live)
+    weights, tilted = level_weights(people), tilt(t, unit)
     distance = np.sqrt(f)
     total = float(weights.sum())
+    peopled = np.where(live, f, 0.0), np.where(live, distance, 0.0)
+
+    def carried(values: Array | float, power: int) -> Array:
+        return in_units_of(values, unit, power, "A measure of the distances")
 
     def per_cluster(values: Array) -> Array:
         return np.bincount(labels, weights * values, minlength=k).astype(np.float64)
@@ -121,49 +128,49 @@ def evaluate(
         mean = float(np.dot(weights, values)) / total
         return float(np.dot(weights, (values - mean) ** 2)) / total
 
-    live = weights > 0
     population = per_cluster(np.ones(len(points)))
     max_distance = np.zeros(k)
     np.maximum.at(max_distance, labels[live], distance[live])
-    order = np.argsort(distance, kind="stable")
-    sorted_distance, sorted_weights = distance[order], weights[order]
+    order = np.argsort(peopled[1], kind="stable")
+    sorted_distance, sorted_weights = peopled[1][order], weights[order]
     cumulative = np.cumsum(sorted_weights)
     median, p90, p95 = (_quantile(sorted_distance, cumulative, q) for q in (0.5, 0.9, 0.95))
-    phi = tilted_sse_by_cluster(f, labels, weights, k, t)
-    mean_distance = float(np.dot(weights, distance)) / total
+    phi = tilted_sse_by_cluster(f, labels, weights, k, tilted)
     ratio = None
     if neighbourhood is not None:
         radius = np.asarray(neighbourhood, dtype=np.float64)
         if radius.shape != distance.shape:
             msg = f"neighbourhood has shape {radius.shape}; it needs one for each of the {len(points)} residents."
             raise ValueError(msg)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = np.where(distance[live] == 0, 0.0, distance[live] / radius[live])
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratios = np.where(distance[live] == 0, 0.0, distance[live] / (radius[live] / unit))
         ratio = float(ratios.max())
     return Evaluation(
         t=t,
         labels=labels,
-        distance=distance,
-        population=population,
-        sse=float(np.dot(weights, f)) / total,
-        tilted_sse=float(phi.sum()),
-        city_cost=city_cost(f, weights, t),
-        tilted_sse_by_cluster=phi,
-        variance=variance_by_cluster(f),
-        variance_of_distance=variance_by_cluster(distance),
-        max_distance=max_distance,
-        overall_variance=overall(f),
-        overall_variance_of_distance=overall(distance),
-        mean_distance=mean_distance,
-        median_distance=median,
-        p90_distance=p90,
-        p95_distance=p95,
-        largest_distance=float(max_distance.max()),
+        distance=carried(distance, 1),
+        population=np.bincount(labels, people, minlength=k).astype(np.float64),
+        sse=float(carried(np.dot(weights, peopled[0]) / total, 2)),
+        tilted_sse=float(carried(phi.sum(), 2)),
+        city_cost=float(carried(city_cost(f, weights, tilted), 2)),
+        tilted_sse_by_cluster=carried(phi, 2),
+        variance=carried(variance_by_cluster(peopled[0]), 4),
+        variance_of_distance=carried(variance_by_cluster(peopled[1]), 2),
+        max_distance=carried(max_distance, 1),
+        overall_variance=float(carried(overall(peopled[0]), 4)),
+        overall_variance_of_distance=float(carried(overall(peopled[1]), 2)),
+        mean_distance=float(carried(np.dot(weights, peopled[1]) / total, 1)),
+        median_distance=float(carried(median, 1)),
+        p90_distance=float(carried(p90, 1)),
+        p95_distance=float(carried(p95, 1)),
+        largest_distance=float(carried(max_distance.max(), 1)),
         gini=_gini(sorted_distance, sorted_weights, cumulative),
-        kolm_pollak_ede=_kolm_pollak_ede(distance, weights),
-        worst_decile_mean=_worst_share_mean(sorted_distance, sorted_weights, cumulative, 0.1),
+        kolm_pollak_ede=float(carried(_kolm_pollak_ede(peopled[1], weights), 1)),
+        worst_decile_mean=float(
+            carried(_worst_share_mean(sorted_distance, sorted_weights, cumulative, 0.1), 1)
+        ),
         standard=standard,
-        share_within=None if standard is None else float(weights[distance <= standard].sum()) / total,
+        share_within=None if standard is None else float(weights[distance * unit <= standard].sum()) / total,
         fairness_ratio=ratio,
     )
 
@@ -180,8 +187,9 @@ def _gini(ordered: Array, weights: Array, cumulative: Array) -> float:
     mean = float(np.dot(weights, ordered)) / total
     if mean == 0:
         return 0.0
-    below = cumulative - weights / 2
-    return float(2 * np.dot(weights * ordered, below) / (total * total * mean) - 1)
+    below = (cumulative - weights / 2) / total
+    # rounding must not make equal distances less than equal
+    return max(float(2 * np.dot(weights * ordered, below) / (total * mean) - 1), 0.0)
 
 
 def _worst_share_mean(ordered: Array, weights: Array, cumulative: Array, share: float) -> float:

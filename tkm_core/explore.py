@@ -3,11 +3,13 @@
 import numpy as np
 from numba import njit
 
+from tkm_core.costs import clearly_lower
 from tkm_core.kernels import descend
 
 KMEANS_PP, RESIDENTS, FARTHEST, KMEANS, OUTLYING = 0, 1, 2, 3, 4
 # where a move reopens what it closed
 MOVES = (KMEANS_PP, OUTLYING, FARTHEST, RESIDENTS)
+LOWER = 1e-6  # relative: a move that gains less has failed
 
 
 @njit(nogil=True, cache=True)
@@ -60,7 +62,7 @@ def _next_seed(X, w, f, kind):
         g = f.copy()
         _approach(X, X[i], g)
         total = (w * g).sum()
-        if total < best_total:
+        if best < 0 or total < best_total:
             best_total = total
             best = i
     return best
@@ -79,16 +81,17 @@ def seeds(X, w, C, n_free, kind, seed):
 
 
 @njit(nogil=True, cache=True)
-def explore(X, w, fixed, n_free, t, small, column, kinds, patience, tol, seed, best):
+def explore(X, w, fixed, n_free, t, small, column, kinds, patience, tol, noise, seed, best):
     """Descend from seeds of each of ``kinds``, then close and reopen facilities of the best.
 
-    Without kinds it sets out from ``best`` as given. It ends when ``patience`` moves in a row have failed.
+    Without kinds it sets out from ``best`` as given. It ends when ``patience`` moves in a row have failed to lower the
+    cost by more than ``noise``, and at the latest after k + 20 times as many.
 
     ``best`` (k, d) takes the winner by ``column`` of (city-wide cost, tilted SSE, SSE); returns its value.
     """
     n, d = X.shape
     k = n_free + fixed.shape[0]
-    C = np.empty((k, d))
+    C = np.zeros((k, d))
     C[n_free:] = fixed
     labels = np.empty(n, np.int32)
     history = np.empty((101, 3))
@@ -103,12 +106,14 @@ def explore(X, w, fixed, n_free, t, small, column, kinds, patience, tol, seed, b
         if kind == KMEANS:
             descend(X, w, C, n_free, 0.0, True, 30, 1e-2, labels, history, 0, np.inf)
         n_iter, _ = descend(X, w, C, n_free, t, small, 100, tol, labels, history, column, best_value)
-        if history[n_iter, column] < best_value:
+        if i == 0 or history[n_iter, column] < best_value:
             best_value = history[n_iter, column]
             best[:] = C
     f = np.empty(n)
     failed = 0
-    while failed < patience:
+    for _ in range(patience * (k + 20)):
+        if failed >= patience:
+            break
         C[:] = best
         closed = np.random.randint(n_free)
         f[:] = np.inf
@@ -118,7 +123,7 @@ def explore(X, w, fixed, n_free, t, small, column, kinds, patience, tol, seed, b
         C[closed] = X[_next_seed(X, w, f, MOVES[np.random.randint(len(MOVES))])]
         n_iter, _ = descend(X, w, C, n_free, t, small, 100, tol, labels, history, column, best_value)
         failed += 1
-        if history[n_iter, column] < best_value * (1.0 - 1e-6):
+        if clearly_lower(history[n_iter, column], best_value, LOWER, noise):
             best_value = history[n_iter, column]
             best[:] = C
             failed = 0

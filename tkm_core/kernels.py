@@ -7,6 +7,7 @@ Running this module (``python -m tkm_core.kernels``) compiles everything into th
 import numpy as np
 from numba import njit
 
+from tkm_core.costs import log_noise, merit, objectives
 from tkm_core.tilted_mean import exact_steps, members, newton_step, tilted_mean
 
 # z = t f stays below this in the whole data: exp(z) - 1 by its series, exact where t f is tiny
@@ -205,53 +206,8 @@ def sweep(X, w, C, t, small, lo, hi, old, labels, stats, moments):
     return changed, worst, worst_f
 
 
-@njit(nogil=True, cache=True)
-def merit(top, mass, weight, total_f, t, small):
-    """Tilted mean cost (1/t) log(sum w e^{t f} / weight) of one cluster, from its sums."""
-    if weight <= 0.0:
-        return 0.0
-    if t == 0.0:
-        return total_f / weight
-    if t == np.inf:
-        return top
-    if small:
-        return np.log1p(mass / weight) / t
-    return top + np.log(mass / weight) / t
-
-
-@njit(nogil=True, cache=True)
-def objectives(stats, t, small):
-    """City-wide cost, tilted SSE and SSE from the sums of all clusters."""
-    k = stats.shape[0]
-    total = stats[:, 2].sum()
-    sse = stats[:, 3].sum() / total
-    if t == 0.0:
-        return sse, sse, sse
-    city_top = stats[:, 0].max()
-    if t == np.inf:
-        tilted = 0.0
-        for j in range(k):
-            tilted += max(stats[j, 0], 0.0)
-        return city_top, tilted, sse
-    tilted = 0.0
-    city = 0.0
-    for j in range(k):
-        if stats[j, 2] <= 0.0:
-            continue
-        if small:
-            city += stats[j, 1]
-            tilted += np.log1p(stats[j, 1] / total) / t
-        else:
-            city += stats[j, 1] * np.exp(t * (stats[j, 0] - city_top))
-            # non-members enter as e^0 = 1: W - W_j of them
-            inside = stats[j, 1] + (total - stats[j, 2]) * np.exp(-t * stats[j, 0])
-            tilted += stats[j, 0] + np.log(inside / total) / t
-    if small:
-        return np.log1p(city / total) / t, tilted, sse
-    return city_top + np.log(city / total) / t, tilted, sse
-
-
 RETRY, NEXT, DONE = 0, 1, 2
+EPS2 = 1.3e-32  # of the squared coordinates: so far a resident is from a facility that is only rounded
 HOPE = 5.0
 # t f from which a Newton step is likely to overshoot: the exact tilted mean is taken at once
 HOT_Z = 30.0
@@ -264,20 +220,21 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
     """Judge the centres ``trial`` just swept; set the next ones.
 
     A cluster whose cost, for the labels it was stepped with, did not fall enough takes its exact tilted mean instead
-    (RETRY). Otherwise the trial is accepted into ``C`` and the next steps
-    are set (NEXT), or none is longer than ``tol`` times its cluster's radius (DONE). ``line`` (k, 6): cost,
-    slope, kind of step, weight, the step that is left relative to the radius, and 1 where ``C`` is the exact tilted
-    mean of the labels ``old``: such a cluster rests until somebody joins or leaves.
+    (RETRY), and stays where it is if that is no better: two retries for each at most. Otherwise the trial is accepted
+    into ``C`` and the next steps are set (NEXT), or none is longer than ``tol`` times its cluster's radius (DONE).
+    ``line`` (k, 6): cost, slope, kind of step, weight, the step that is left relative to the radius, and 1 where ``C``
+    is the exact tilted mean of the labels ``old``: such a cluster rests until somebody joins or leaves.
     """
     k, d = C.shape
     retry = False
+    noise = log_noise(t, small)
     if not first:
         for j in range(n_free):
             kind = line[j, 2]
             if kind == NONE or t == 0.0:
                 continue
             new = merit(stats[j, 4], stats[j, 5], line[j, 3], 0.0, t, small)
-            rounding = 1e-13 * stats[j, 4]
+            rounding = 1e-13 * stats[j, 4] + noise
             if kind == NEWTON:
                 enough = new <= line[j, 0] + 1e-4 * line[j, 1] or -line[j, 1] <= rounding
             else:
@@ -311,7 +268,7 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
                 gap = 0.0
                 for a in range(d):
                     gap += (X[worst, a] - C[labels[worst], a]) ** 2
-                if gap > 0.0:
+                if gap > EPS2 * (X[worst] * X[worst]).sum():
                     reopened = True
                     trial[j] = X[worst]
             continue
@@ -337,7 +294,11 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
     for j in range(n_free):
         if line[j, 2] != NONE:
             trial[j] = C[j] + step[j]
-            line[j, 4] = np.sqrt((step[j] * step[j]).sum() / stats[j, 0])
+            length2 = 0.0
+            for a in range(d):
+                if trial[j, a] != C[j, a]:  # the last digit may be coarser than what is left
+                    length2 += step[j, a] ** 2
+            line[j, 4] = np.sqrt(length2 / stats[j, 0])
     if line[:, 4].max() <= tol and not reopened:
         trial[:] = C
         return DONE

@@ -5,6 +5,7 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from tkm_core.checks import check_points, check_weights
+from tkm_core.frame import Frame, level_weights
 from tkm_core.objective import Array
 from tkm_core.progress import Progress
 
@@ -34,15 +35,17 @@ def neighbourhood_radius(
         msg = f"n_clusters is {n_clusters}; it must be at least 1."
         raise ValueError(msg)
     n = len(points)
+    frame = Frame.of(points[weights > 0])
+    points, weights = frame.inside(points), level_weights(weights)
     # the margin keeps W / k reachable when the weights are summed in another order
     target = float(weights.sum()) / n_clusters * (1 - 1e-12)
-    radius = np.empty(n)
+    radius = np.zeros(n)
     size = max(1, CHUNK_ENTRIES // n)
     for start in range(0, n, size):
         if progress is not None:
             progress(start / n, "Measuring neighbourhoods")
         _reach(points, weights, target, start, min(n, start + size), radius)
-    return np.sqrt(radius, out=radius)
+    return np.sqrt(radius, out=radius) * frame.unit
 
 
 @njit(nogil=True, cache=True)

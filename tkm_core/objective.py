@@ -36,7 +36,10 @@ def log_mean_exp(z: Array, weights: Array, total: float) -> float:
     if top < 0.5:
         return float(np.log1p(np.dot(weights, np.expm1(z)) / total))
     others = max(total - float(weights.sum()), 0.0)
-    return top + float(np.log((np.dot(weights, np.exp(z - top)) + others * np.exp(-top)) / total))
+    found = top + float(np.log((np.dot(weights, np.exp(z - top)) + others * np.exp(-top)) / total))
+    return min(
+        max(found, float(np.dot(weights, z)) / total), top
+    )  # rounding must not pass the mean or the top
 
 
 def city_cost(f: Array, weights: Array, t: float) -> float:

@@ -11,7 +11,9 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
 from tkm_core.checks import check_clusters, check_fixed, check_points, check_t, check_weights
+from tkm_core.costs import clearly_lower
 from tkm_core.descent import CHUNK, Descent, Problem, descend, descend_all
+from tkm_core.frame import Framed
 from tkm_core.objective import Array
 from tkm_core.progress import Progress, silent
 from tkm_core.search import COLUMN, Search
@@ -20,6 +22,8 @@ from tkm_core.threads import pool
 ANCHORS = 9  # values of t at which the path is searched for anew
 POLISH, ENOUGH = 1, 0.05  # most steps on very many residents, and the error at which none is taken
 SEARCHES = 4  # at each t
+LOWER = 1e-9  # relative: a plan that costs less by no more than this is the same
+ROUNDS = 50  # most times that plans are handed on along the whole path
 VISIBLE = 0.2  # of the root mean squared distance: a facility that moves farther in one step of t is seen to
 SAME = 0.05  # of the way between two plans: nearer than that, a descent has reached it
 
@@ -102,14 +106,15 @@ def tilted_path(
         raise ValueError(msg)
     fixed = check_fixed(fixed_centers, points.shape[1])
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-    search = Search(Problem.of(points, weights, n_clusters, fixed), fixed, criterion)
+    framed = Framed.of(points, weights, n_clusters, fixed)
+    search = Search(framed.problem, framed.fixed, criterion)
     report = progress or silent
     order = np.argsort(grid, kind="stable")
-    tilts = grid[order]
-    walked = _walk(search, tilts, rng, report)
+    tilts = np.array([framed.tilt(t) for t in grid[order]])
+    walked = _walk(search, tilts, grid[order], rng, report)
     centers = _matched(np.array([each.centers for each in walked]), n_clusters)
     jumps = _jumps(search.walk, tilts, centers, [each.sse for each in walked])
-    final = _on_all(search, tilts, centers, report)
+    final = _on_all(framed, search, tilts, grid[order], centers, report)
     report(1.0, "Done")
     back = np.argsort(order, kind="stable")
     return TiltedPath(
@@ -123,8 +128,12 @@ def tilted_path(
     )
 
 
-def _walk(search: Search, grid: Array, rng: np.random.Generator, report: Progress) -> list[Descent]:
+def _walk(
+    search: Search, grid: Array, dial: Array, rng: np.random.Generator, report: Progress
+) -> list[Descent]:
     """The lowest fixed points found on few stand-ins: searched for at some t, then handed on both ways.
+
+    ``grid`` is the ``dial`` in the solver's coordinates.
 
     Two rounds: the first searches with seeds of its own, the second, at the t between, with moves from what the
     first found.
@@ -134,19 +143,21 @@ def _walk(search: Search, grid: Array, rng: np.random.Generator, report: Progres
     stops = sorted({round(i) for i in np.linspace(0, last, 2 * ANCHORS - 1)})
     for number, anchors in enumerate((stops[::2], stops[1::2])):
         for a, i in enumerate(anchors):
-            report(0.25 * number + 0.2 * a / len(anchors), f"Searching at t = {grid[i]:.3g}")
+            report(0.25 * number + 0.2 * a / len(anchors), f"Searching at t = {dial[i]:.3g}")
             start = best[i].centers if i in best else None
             ends, _ = descend_all(search.walk, search.candidates(grid[i], rng, SEARCHES, start)[0], grid[i])
             for end in ends:
-                _keep_lower(best, i, descend(search.walk, end, grid[i]), search.criterion)
+                _keep_lower(best, i, descend(search.walk, end, grid[i]), search, grid[i])
         _hand_on(best, search, grid, partial(report, 0.25 * number + 0.2, "Walking the path both ways"))
     return [best[i] for i in range(last + 1)]
 
 
-def _keep_lower(best: dict[int, Descent], i: int, found: Descent, criterion: str) -> bool:
-    """Keep ``found`` for the i-th t if it is lower than what is there; say whether it was."""
-    column = COLUMN[criterion]
-    lower = i not in best or found.history[-1, column] < best[i].history[-1, column] * (1 - 1e-9)
+def _keep_lower(best: dict[int, Descent], i: int, found: Descent, search: Search, t: float) -> bool:
+    """Keep ``found`` for t, the i-th, if it is clearly lower than what is there; say whether it was."""
+    column = COLUMN[search.criterion]
+    lower = i not in best or clearly_lower(
+        found.history[-1, column], best[i].history[-1, column], LOWER, search.walk.noise(t)
+    )
     if lower:
         best[i] = found
     return lower
@@ -156,8 +167,7 @@ def _hand_on(best: dict[int, Descent], search: Search, grid: Array, alive: Calla
     """Descend at each t from the plans of its neighbours, up and down, until nothing gets lower."""
     tried: set[tuple[int, int]] = set()  # (plan, t)
     seen: list[Descent] = []  # keeps the identities in `tried` unique
-    improved = True
-    while improved:
+    for _ in range(ROUNDS):
         improved = False
         for back in (-1, 1):
             for i in range(len(grid))[::-back]:
@@ -168,7 +178,9 @@ def _hand_on(best: dict[int, Descent], search: Search, grid: Array, alive: Calla
                 seen.append(start)
                 alive()
                 found = descend(search.walk, start.centers, grid[i])
-                improved |= _keep_lower(best, i, found, search.criterion)
+                improved |= _keep_lower(best, i, found, search, grid[i])
+        if not improved:
+            return
 
 
 def _matched(centers: Array, k: int) -> Array:
@@ -193,21 +205,24 @@ def _jumps(problem: Problem, grid: Array, centers: Array, sse: list[float]) -> N
     return jumps
 
 
-def _on_all(search: Search, grid: Array, centers: Array, report: Progress) -> list[Descent]:
-    """The plans of the walk as fixed points of all residents; of very many, to within a stated error."""
+def _on_all(
+    framed: Framed, search: Search, grid: Array, dial: Array, centers: Array, report: Progress
+) -> list[Descent]:
+    """The plans of the walk as fixed points of all residents, carried back; of very many, to within a stated error."""
     many = len(search.full.X) > CHUNK
 
     def at(start: Array, t: float) -> Descent:
         if not many:
-            return descend(search.full, start, t)
+            return framed.back(descend(search.full, start, t), t)
         near = descend(search.middle, start, t, tol=1e-3)
         found = descend(search.full, near.centers, t, POLISH, ENOUGH**2, alone=True)
-        return replace(found, labels=found.labels[:0].copy())  # of every t they would fill the memory
+        found = replace(found, labels=found.labels[:0].copy())  # of every t they would fill the memory
+        return framed.back(found, t)
 
     tasks = [pool().submit(at, start, t) for start, t in zip(centers, grid, strict=True)]
     done: list[Descent] = []
     try:
-        for task, t in zip(tasks, grid, strict=True):
+        for task, t in zip(tasks, dial, strict=True):
             report(0.5 + 0.5 * len(done) / len(grid), f"All residents at t = {t:.3g}")
             done.append(task.result())
     finally:

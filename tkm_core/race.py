@@ -10,8 +10,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from tkm_core.checks import check_clusters, check_fixed, check_points, check_t, check_weights
-from tkm_core.descent import Descent, Problem, descend
+from tkm_core.descent import Descent, descend
+from tkm_core.evaluation import evaluate
 from tkm_core.explore import KMEANS_PP, seeds
+from tkm_core.frame import Framed
 from tkm_core.objective import Array
 from tkm_core.progress import Progress, silent
 from tkm_core.sgd import descend_by_sgd
@@ -93,7 +95,8 @@ class Race:
         quicker = np.median([leg.seconds for leg in self.sgd]) / np.median(
             [leg.seconds for leg in self.newton]
         )
-        above = 100 * (min(newton.min(), sgd.min()) / self.search["tilted_sse"] - 1)
+        found, lowest = self.search["tilted_sse"], float(min(newton.min(), sgd.min()))
+        above = 100 * (lowest / found - 1) if found > 0 else 0.0
         told = (
             f"the whole search gets {abs(above):.1f} % {'below' if above > 0 else 'above'} the best of them"
             if abs(above) >= 0.05
@@ -163,25 +166,35 @@ def race(
         msg = f"starts is {starts}; a race needs at least one."
         raise ValueError(msg)
     report = progress or silent
-    nothing_fixed = check_fixed(None, points.shape[1])
-    problem = Problem.of(points, weights, k, nothing_fixed)
+    framed = Framed.of(points, weights, k, check_fixed(None, points.shape[1]))
+    problem, tilt = framed.problem, framed.tilt(t)
+
+    def timed(work: Callable[[], Descent]) -> tuple[Leg, Descent]:
+        began = perf_counter()
+        found = work()
+        seconds = perf_counter() - began
+        return Leg(framed.back(found, tilt).history, seconds), found
+
     legs: dict[str, list[Leg]] = {"newton": [], "sgd": [], "polished": []}
     report(0.0, "Newton: getting ready")
-    descend(problem, points[:k].copy(), t)  # what is compiled or loaded here is not timed below
+    descend(
+        problem, problem.X[:1].repeat(k, axis=0), tilt
+    )  # what is compiled or loaded here is not timed below
     for number in range(starts):
         seed = int(np.random.SeedSequence([random_state, number]).generate_state(1)[0])
         report(number / (starts + 1), f"start {number + 1} of {starts}")
-        begin = np.empty((k, points.shape[1]))
+        begin = np.zeros((k, points.shape[1]))
         # the first number that the SGD draws seeds its start
-        seeds(points, weights, begin, k, KMEANS_PP, int(np.random.default_rng(seed).integers(2**31)))
-        legs["newton"].append(_timed(partial(descend, problem, begin, t))[0])
-        slow, ended = _timed(
+        first = int(np.random.default_rng(seed).integers(2**31))
+        seeds(problem.X, problem.weights, begin, k, KMEANS_PP, first)
+        legs["newton"].append(timed(partial(descend, problem, begin, tilt))[0])
+        slow, ended = timed(
             partial(
                 descend_by_sgd,
                 problem,
-                t,
+                tilt,
                 np.random.default_rng(seed),
-                fixed=nothing_fixed,
+                fixed=framed.fixed,
                 learning_rate=learning_rate,
                 n_epochs=n_epochs,
                 batch_size=batch_size,
@@ -189,19 +202,13 @@ def race(
             )
         )
         legs["sgd"].append(slow)
-        legs["polished"].append(_timed(partial(descend, problem, ended.centers, t))[0])
+        legs["polished"].append(timed(partial(descend, problem, ended.centers, tilt))[0])
     report(starts / (starts + 1), "the whole search")
     model = TiltedKMeans(k, t=t, random_state=random_state).fit(points, sample_weight=weights)
     search = {
         "tilted_sse": model.tilted_sse_,
         "city_cost": model.city_cost_,
-        "sse": model.inertia_ / float(weights.sum()),
+        "sse": evaluate(points, model.cluster_centers_, sample_weight=weights).sse,
     }
     report(1.0, "done")
     return Race(t, k, tuple(legs["newton"]), tuple(legs["sgd"]), tuple(legs["polished"]), search)
-
-
-def _timed(work: Callable[[], Descent]) -> tuple[Leg, Descent]:
-    began = perf_counter()
-    found = work()
-    return Leg(found.history, perf_counter() - began), found

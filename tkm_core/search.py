@@ -10,6 +10,7 @@ import numpy as np
 
 from tkm_core import explore
 from tkm_core.coarse import cells, condense
+from tkm_core.costs import clearly_lower
 from tkm_core.descent import Problem, descend_all
 from tkm_core.objective import Array
 from tkm_core.threads import in_parallel
@@ -73,7 +74,7 @@ class Search:
         return self._cells(max(WALK, 100 * self.full.n_free))
 
     def _problem(self, X: Array, weights: Array) -> Problem:
-        return Problem.of(X, weights, self.full.n_free, self.fixed)
+        return Problem.of(X, weights, self.full.n_free)
 
     @cached_property
     def _levels(self) -> dict[int, Problem]:
@@ -87,7 +88,7 @@ class Search:
         return self._levels[count]
 
     def _effort(self, t: float) -> Effort:
-        return MILD if t * self.variance <= MILD_TILT else STRONG
+        return MILD if float(t) * self.variance <= MILD_TILT else STRONG
 
     def candidates(
         self, t: float, rng: np.random.Generator, count: int, start: Array | None = None
@@ -104,21 +105,26 @@ class Search:
         kinds = np.array(
             [explore.KMEANS_PP, explore.FARTHEST, third] if start is None else [], dtype=np.int64
         )
-        found, values = np.empty((count, k + len(self.fixed), d)), np.empty(count)
+        found, values = np.zeros((count, k + len(self.fixed), d)), np.full(count, np.inf)
         if start is not None:
             found[:] = start
         seeds = rng.integers(2**31, size=count)
-        small = problem.small(t, problem.X[:1])
+        small, noise = problem.small(t, problem.X[:1]), problem.noise(t)
 
         def run(rows: slice) -> None:
             for i in range(rows.start, rows.stop):
                 values[i] = explore.explore(
                     problem.X, problem.weights, self.fixed, problem.n_free, t, small, COLUMN[self.criterion], kinds,
-                    effort.patience, 1e-2, seeds[i], found[i],
+                    effort.patience, 1e-2, noise, seeds[i], found[i],
                 )  # fmt: skip
 
         in_parallel(run, count, 1)
         return found, values
+
+    def _agreeing(self, values: Array, t: float) -> int:
+        """How many searches ended at the lowest value."""
+        noise = self.middle.noise(t)
+        return sum(not clearly_lower(values.min(), value, AGREE, noise) for value in values)
 
     def best(self, t: float, rng: np.random.Generator, count: int | None = None) -> Array:
         """The candidate that ends lowest on the middle level, and its end there if that is not all residents.
@@ -127,11 +133,7 @@ class Search:
         """
         effort = self._effort(t)
         found, values = self.candidates(t, rng, count or ROUND)
-        while (
-            count is None
-            and len(values) < effort.most
-            and np.count_nonzero(values <= values.min() + AGREE * abs(values.min())) < effort.confirmed
-        ):
+        while count is None and len(values) < effort.most and self._agreeing(values, t) < effort.confirmed:
             more, their_values = self.candidates(t, rng, ROUND)
             found, values = np.concatenate([found, more]), np.concatenate([values, their_values])
         found = found[np.argsort(values, kind="stable")[:FINALISTS]]

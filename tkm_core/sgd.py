@@ -21,14 +21,15 @@ def descend_by_sgd(
     """Assignment, then ``n_epochs`` mini-batch steps (eq. 12) for every facility, ``n_iter`` times.
 
     The gradient's sum runs over the batch and its denominator over all residents, as the paper prints it; the sign is
-    that of descent. The start is k-means++ seeding. Only finite t.
+    that of descent. The start is k-means++ seeding. Only finite t, and every resident with a weight.
     """
     if np.isinf(t):
         msg = "solver='sgd' cannot run at t = infinity: its gradient has no limit there. Use solver='newton'."
         raise ValueError(msg)
     X, weights, k = problem.X, problem.weights, problem.n_free
     total = float(weights.sum())
-    centers = np.vstack([np.empty((k, X.shape[1])), fixed])
+    low, high = X.min(axis=0), X.max(axis=0)
+    centers = np.vstack([np.zeros((k, X.shape[1])), fixed])
     seeds(X, weights, centers, k, KMEANS_PP, int(rng.integers(2**31)))
     batch_size = min(batch_size, len(X))
     members = np.arange(len(centers))
@@ -56,14 +57,15 @@ def descend_by_sgd(
             top = np.zeros(len(centers))
             np.maximum.at(top, labels, t * f)
             mass = np.bincount(labels, weights * np.exp(t * f - top[labels]), len(centers))
-            mass += (total - size) * np.exp(-top)
+            mass += np.maximum(total - size, 0.0) * np.exp(-top)
             own = labels[batch]
             pull = (weights[batch] * np.exp(t * f[batch] - top[own]) / mass[own])[:, None] * (
                 X[batch] - centers[own]
             )
             gradient = np.zeros_like(centers)
             np.add.at(gradient, own, -2 * pull)
-            centers[:k] -= learning_rate * gradient[:k]
+            # a learning rate up to 0.5 never leads out of the residents' box; a larger one must not either
+            centers[:k] = np.clip(centers[:k] - learning_rate * gradient[:k], low, high)
             f = ((X - centers[labels]) ** 2).sum(axis=1)
     return Descent(centers, labels, n_iter, left=np.nan, history=history)
 

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -14,14 +15,13 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tkm_core.checks import check_clusters, check_fixed, check_points, check_t, check_weights
-from tkm_core.descent import Problem, descend
-from tkm_core.kernels import nearest
+from tkm_core.descent import descend
+from tkm_core.frame import Framed, check_width, in_units_of, power_of_two, served
 from tkm_core.objective import Array, Labels
 from tkm_core.search import Search
 from tkm_core.sgd import descend_by_sgd
@@ -143,13 +143,14 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         k = check_clusters(self.n_clusters, len(X))
         fixed = check_fixed(self.fixed_centers, X.shape[1])
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        problem = Problem.of(X, weights, k, fixed)
+        framed = Framed.of(X, weights, k, fixed)
+        problem, tilt = framed.problem, framed.tilt(t)
         if self.solver == "sgd":
             found = descend_by_sgd(
                 problem,
-                t,
+                tilt,
                 rng,
-                fixed=fixed,
+                fixed=framed.fixed,
                 learning_rate=self.learning_rate,
                 n_epochs=self.n_epochs,
                 batch_size=self.batch_size,
@@ -157,14 +158,15 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
         else:
             count = None if self.n_init == "auto" else int(self.n_init)
-            start = Search(problem, fixed, self.criterion).best(t, rng, count)
-            found = descend(problem, start, t, self.max_iter, self.tol)
+            start = Search(problem, framed.fixed, self.criterion).best(tilt, rng, count)
+            found = descend(problem, start, tilt, self.max_iter, self.tol)
             if found.n_iter == self.max_iter and found.left > np.sqrt(self.tol):
                 warnings.warn(
                     f"No fixed point within max_iter={self.max_iter} steps; raise max_iter or tol.",
                     ConvergenceWarning,
                     stacklevel=2,
                 )
+        found = framed.back(found, tilt)
         self.cluster_centers_: Array = found.centers
         self.labels_: Labels = found.labels
         self.history_: Array = found.history[:, :2]
@@ -188,13 +190,19 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         X = check_points(
             validate_data(self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite=False)
         )
-        return nearest(X, self.cluster_centers_)[0]
+        return served(X, self.cluster_centers_)[0]
 
     def transform(self, X: ArrayLike) -> Array:
         """Distance of each row to each facility."""
         check_is_fitted(self)
         points = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        return euclidean_distances(points, self.cluster_centers_.astype(points.dtype))
+        low, high = (
+            np.minimum(points.min(axis=0), self.cluster_centers_.min(axis=0)),
+            np.maximum(points.max(axis=0), self.cluster_centers_.max(axis=0)),
+        )
+        unit = power_of_two(check_width(low, high, "X with the facilities"))
+        away = cdist(points.astype(np.float64) / unit, self.cluster_centers_ / unit)
+        return (away * unit).astype(points.dtype)
 
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:  # noqa: ARG002
         """Minus the weighted sum of squared distances, as scikit-learn's ``KMeans``."""
@@ -205,4 +213,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return self._score(X, check_weights(sample_weight, len(X)))
 
     def _score(self, X: Array, weights: Array) -> float:
-        return -float(np.dot(weights, nearest(X, self.cluster_centers_)[1]))
+        _, f, unit = served(X, self.cluster_centers_, weights > 0)
+        heaviest = power_of_two(float(weights.max()))
+        total = in_units_of(np.dot(weights / heaviest, f), unit, 2, "The sum of squared distances")
+        return -float(in_units_of(total, heaviest, 1, "The sum of squared distances"))

@@ -22,7 +22,7 @@ def start_of(X, w, k, seed=0):
 
 
 def problem_of(X, w, k):
-    return Problem.of(X, w, k, np.empty((0, X.shape[1])))
+    return Problem.of(X, w, k)
 
 
 @settings(max_examples=300, deadline=None)
@@ -251,7 +251,7 @@ def test_threads_at_once_give_the_same_answers():
 def test_fixed_facilities_serve_and_never_move():
     X = np.random.default_rng(4).normal(size=(300, 2))
     fixed = np.array([[2.0, 2.0], [0.0, 0.0]])
-    found = descend(Problem.of(X, np.ones(300), 2, fixed), np.vstack([X[:2], fixed]), 1.0)
+    found = descend(Problem.of(X, np.ones(300), 2), np.vstack([X[:2], fixed]), 1.0)
     np.testing.assert_array_equal(found.centers[2:], fixed)
     assert set(found.labels) == {0, 1, 2, 3}
 

@@ -31,7 +31,7 @@ def test_the_default_grid_is_the_papers(path):
 
 
 def test_every_point_of_the_path_is_a_fixed_point_with_its_figures(path):
-    problem = Problem.of(CITY, np.ones(len(CITY)), 4, np.empty((0, 2)))
+    problem = Problem.of(CITY, np.ones(len(CITY)), 4)
     assert path.error.max() <= 1e-6
     for i in range(0, 61, 6):
         again = descend(problem, path.centers[i], path.t[i])
@@ -149,7 +149,7 @@ def test_a_large_city_states_its_error_and_is_near_its_fixed_point():
     blobs, _ = make_blobs(70_000, centers=6, random_state=3)
     blobs /= np.sqrt((blobs**2).mean())
     path = tilted_path(blobs, 3, t=[0.0, 0.1, 1.0, 10.0], random_state=0)
-    problem = Problem.of(blobs, np.ones(len(blobs)), 3, np.empty((0, 2)))
+    problem = Problem.of(blobs, np.ones(len(blobs)), 3)
     for i, t in enumerate(path.t):
         exact = descend(problem, path.centers[i], t, tol=1e-12)
         assert path.tilted_sse[i] == pytest.approx(exact.tilted_sse, rel=2e-2)

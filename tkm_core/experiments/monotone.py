@@ -82,7 +82,6 @@ def alternate(X: Array, weights: Array, k: int, t: float, seed: int) -> pd.DataF
     """
     centers, _ = kmeans_plusplus(X, k, sample_weight=weights, random_state=seed)
     centers = np.ascontiguousarray(centers)
-    free = np.empty((0, X.shape[1]))
     labels = None
     rows = []
     for iteration in range(STEPS):
@@ -93,7 +92,7 @@ def alternate(X: Array, weights: Array, k: int, t: float, seed: int) -> pd.DataF
         labels = new
         for j in np.unique(labels):
             mine = labels == j
-            problem = Problem.of(np.ascontiguousarray(X[mine]), weights[mine], 1, free)
+            problem = Problem.of(np.ascontiguousarray(X[mine]), weights[mine], 1)
             centers[j] = descend(problem, centers[j : j + 1], t, tol=1e-9).centers[0]
         f = squared_distances(X, labels, centers)
         rows.append(("refine", iteration, tilted_sse(f, labels, weights, k, t), city_cost(f, weights, t)))

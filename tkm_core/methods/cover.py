@@ -36,6 +36,7 @@ def ball_filter(points: Array, radius: Array, dilation: float, *, at_most: int |
         first = waiting[0]
         reach = np.sqrt(((points[waiting] - points[first]) ** 2).sum(axis=1))
         covered = reach <= dilation * radius[waiting]
+        covered[0] = True  # by itself, whatever the dilation
         owner[waiting[covered]] = len(chosen)
         chosen.append(int(first))
         waiting = waiting[~covered]

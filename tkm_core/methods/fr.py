@@ -37,7 +37,10 @@ def place(task: Task) -> Placement:
         centers=task.points[chosen],
         rows=chosen,
         notes=fewer_note("FR", len(chosen), task.n_clusters),
-        details={"lower_bound": service.value / float(task.weights.sum()), "lp_rounds": service.rounds},
+        details={
+            "lower_bound": service.value / float(task.weights.sum()) * task.unit**2,
+            "lp_rounds": service.rounds,
+        },
     )
 
 

@@ -7,6 +7,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from tkm_core.frame import Frame, level_weights
 from tkm_core.methods.method import Method, Placement, Task, distinct, fewer_note
 from tkm_core.methods.tkm import tilted
 
@@ -34,8 +35,9 @@ def place(
     with threads, warnings.catch_warnings():
         # fewer distinct places than facilities: said in a note instead
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(task.points, sample_weight=task.weights)
-    centers = distinct(model.cluster_centers_)
+        frame = Frame.of(task.points)
+        model.fit(frame.inside(task.points), sample_weight=level_weights(task.weights))
+    centers = distinct(frame.outside(model.cluster_centers_))
     return Placement(centers, notes=fewer_note("k-means++", len(centers), task.n_clusters))
 
 

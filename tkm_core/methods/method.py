@@ -67,7 +67,10 @@ class Placement:
 
 @dataclass(frozen=True)
 class Task:
-    """What every method is given: checked residents with positive weights, and someone to report to."""
+    """What every method is given: checked residents with positive weights, and someone to report to.
+
+    ``unit`` is the length of one in ``points``, for what is reported in the coordinates of the data.
+    """
 
     points: Array
     weights: Array
@@ -75,6 +78,7 @@ class Task:
     random_state: RandomState
     report: Progress
     max_seconds: float = MAX_SECONDS
+    unit: float = 1.0
 
 
 @dataclass(frozen=True)

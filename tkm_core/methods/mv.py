@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from tkm_core.costs import clearly_lower
 from tkm_core.methods.cover import ball_filter
 from tkm_core.methods.method import Method, Placement, Rows, Task, fewer_note
 from tkm_core.neighbourhood import neighbourhood_radius
@@ -12,6 +13,8 @@ from tkm_core.progress import part
 
 BLOCK_ENTRIES = 2_000_000
 ROUNDING = 1e-12  # a gain below this is noise of the sum
+NOISE = 1e-26  # of the squared width, for each resident
+MOST_SWAPS = 10_000  # a gain of 2 % each reaches the last digit with far fewer
 
 
 def place(task: Task, *, dilation: float = 3.0, ball: float = 2.0, min_gain: float = 0.02) -> Placement:
@@ -20,19 +23,24 @@ def place(task: Task, *, dilation: float = 3.0, ball: float = 2.0, min_gain: flo
     Every resident has a critical point within ``dilation`` of their radii, and that point a facility within
     ``ball`` of its own (no larger) radius: nobody ends farther than ``dilation + ball`` radii.
     """
+    for name, value in {"dilation": dilation, "ball": ball, "min_gain": min_gain}.items():
+        if not 0 <= value < np.inf:
+            msg = f"{name} is {value}; it must be a number from 0 upwards."
+            raise ValueError(msg)
     points, k = task.points, min(task.n_clusters, len(task.points))
     radius = neighbourhood_radius(points, task.n_clusters, task.weights, progress=part(task.report, 0.0, 0.2))
     critical = ball_filter(points, radius, dilation).chosen
     inside = cdist(points[critical], points) <= ball * radius[critical, None]
     centers = _farthest_first(points, critical, k)
-    swaps = 0
-    while True:
+    swaps, enough = 0, max(min_gain, ROUNDING)
+    noise = NOISE * float(task.weights.sum())
+    while swaps < MOST_SWAPS:
         done = 1.0 - 0.8 * 0.9**swaps
         cost, swap_costs = _swap_costs(task, centers, done, f"MV: {swaps} swaps made")
         swap_costs[_forbidden(inside, centers)] = np.inf
         swap_costs[:, centers] = np.inf
         leaves, enters = np.unravel_index(int(np.argmin(swap_costs)), swap_costs.shape)
-        if not swap_costs[leaves, enters] < cost * (1 - max(min_gain, ROUNDING)):
+        if not clearly_lower(swap_costs[leaves, enters], cost, enough, noise):
             break
         centers[leaves] = enters
         swaps += 1
@@ -40,7 +48,11 @@ def place(task: Task, *, dilation: float = 3.0, ball: float = 2.0, min_gain: flo
         centers=points[centers],
         rows=centers,
         notes=fewer_note("MV", len(centers), task.n_clusters),
-        details={"swaps": swaps, "critical_rows": critical, "critical_radius": ball * radius[critical]},
+        details={
+            "swaps": swaps,
+            "critical_rows": critical,
+            "critical_radius": ball * radius[critical] * task.unit,
+        },
     )
 
 
@@ -74,7 +86,7 @@ def _swap_costs(task: Task, centers: Rows, done: float, text: str) -> tuple[floa
     second = to_centers.min(axis=1)
     member = np.zeros((len(points), k))
     member[np.arange(len(points)), nearest] = weights
-    costs = np.empty((k, len(points)))
+    costs = np.zeros((k, len(points)))
     size = max(1, BLOCK_ENTRIES // len(points))
     for start in range(0, len(points), size):
         task.report(done, text)

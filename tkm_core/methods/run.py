@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from tkm_core.checks import check_points, check_weights
-from tkm_core.kernels import nearest
+from tkm_core.frame import Frame, level_weights, served
 from tkm_core.methods.method import (
     MAX_SECONDS,
     SAMPLE_SIZE,
@@ -128,7 +128,7 @@ def run_method(
         how = "drawn at random" if sample_weight is None else "drawn by population"
         of = f"{drawn:,} of the {np.count_nonzero(weights):,} resident points"
         notes = (f"{method.title} ran on a sample of {of}, {how}{why}.", *notes)
-    labels, _ = nearest(points, placement.centers)
+    labels = served(points, placement.centers, weights > 0)[0]
     report(1.0, f"{method.title}: done")
     return Solution(
         method=name,
@@ -145,13 +145,18 @@ def run_method(
 
 
 def _place(method: Method, task: Task, options: dict[str, Any]) -> Placement:
-    """Run on distinct places where centres are points: then repeated rows and weights mean the same."""
+    """Run on distinct places where centres are points: then repeated rows and weights mean the same.
+
+    What the other methods call has coordinates of its own; here the places are framed.
+    """
     if not method.centers_are_points:
         return method.place(task, **options)
     places, first, place_of = np.unique(task.points, axis=0, return_index=True, return_inverse=True)
     population = np.bincount(place_of.ravel(), task.weights, minlength=len(places)).astype(np.float64)
-    found = method.place(replace(task, points=places, weights=population), **options)
-    return replace(found, rows=first[found.rows])
+    frame = Frame.of(places)
+    framed = replace(task, points=frame.inside(places), weights=level_weights(population), unit=frame.unit)
+    found = method.place(framed, **options)
+    return replace(found, centers=places[found.rows], rows=first[found.rows])
 
 
 def _draw(weights: Array, size: int | None, rng: RandomState, *, by_population: bool) -> tuple[Rows, Array]:

@@ -31,6 +31,7 @@ FEASIBLE = 1e-7  # how far HiGHS lets a row be broken, in our scaled units
 FULL = 1e-9
 HEARTBEAT = 0.1  # seconds between two looks at whether the user still wants this
 BLOCK_ENTRIES = 4_000_000
+MOST_ROUNDS = 200  # of the linear program; three to ten are usual
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def fair_service(points: Array, weights: Array, k: int, radius: Array, report: P
     theta, value, best, rounds = np.full(n, -np.inf), -np.inf, np.inf, 0
     constrained = np.zeros(n, dtype=bool)
     solution = (y, shares)
-    while True:
+    while rounds <= MOST_ROUNDS:
         short = ~constrained & (_within(near, y) < 1 - FEASIBLE)
         cost = float(scaled_weights @ shares) / unit
         if not short.any() and cost < best:
@@ -89,6 +90,12 @@ def fair_service(points: Array, weights: Array, k: int, radius: Array, report: P
         y, theta, value = model.solve()
         rounds += 1
         shares, last = _serve(near, y)
+    if not np.isfinite(best):
+        msg = (
+            "The linear program found no plan that serves everyone: distances or weights differ too much. Run it on a "
+            "sample, or use MV."
+        )
+        raise ValueError(msg)
     y, shares = solution
     return FairService(y, shares, min(value, best) * unit * float(weights.sum()) / n, rounds)
 
@@ -102,8 +109,8 @@ def _neighbours(points: Array, radius: Array, report: Progress) -> _Neighbours:
         [(cdist(points[b], points, "sqeuclidean") <= limit[b, None]).sum(axis=1) for b in blocks]
     )
     width = int(count.max())
-    index = np.empty((n, width), dtype=np.int32)
-    squared = np.empty((n, width))
+    index = np.zeros((n, width), dtype=np.int32)
+    squared = np.zeros((n, width))
     for block in blocks:
         report(0.0, "Sorting neighbours")
         distances = cdist(points[block], points, "sqeuclidean")
@@ -194,7 +201,7 @@ class _Master:
         status = self.highs.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal:
             ended = self.highs.modelStatusToString(status)
-            msg = f"The linear program ended with '{ended}' instead of an optimum."
+            msg = f"The linear program ended with '{ended}' instead of an optimum. Run it on a sample, or use MV."
             raise ValueError(msg)
         found = np.asarray(self.highs.getSolution().col_value)
         # the solver may leave -4e-15 where it means 0

@@ -221,13 +221,18 @@ class Residents:
     @cached_property
     def origin(self) -> Floats:
         """The weighted mean of `xy`, shape (2,)."""
-        return np.average(self.xy, axis=0, weights=self.weights)
+        return np.average(self.xy, axis=0, weights=self._mass)
+
+    @property
+    def _mass(self) -> Floats:
+        """Weights times a power of two: a mean needs only their ratios, and so their sums stay finite."""
+        return np.asarray(np.ldexp(self.weights, -int(np.frexp(self.weights.max())[1])))
 
     @cached_property
     def scale(self) -> float:
         """Metres per unit of `scaled`: the root mean squared distance per axis from the weighted mean."""
         squared = (self.xy[:, 0] - self.origin[0]) ** 2 + (self.xy[:, 1] - self.origin[1]) ** 2
-        spread = float(np.sqrt(np.average(squared, weights=self.weights) / 2))
+        spread = float(np.sqrt(np.average(squared, weights=self._mass) / 2))
         return spread if spread > 1e-6 else 1.0  # a micrometre is rounding, not distance
 
     @cached_property
