@@ -67,11 +67,8 @@ class Table:
     def numbers(self, names: Sequence[str], columns: pa.Table, decimals: Mapping[str, str]) -> Floats:
         """Some columns as numbers, shape (n, columns): out of `columns`, or read piece by piece."""
         if self.pieces is None:
-            out = np.empty((columns.num_rows, len(names)))
-            for place, name in enumerate(names):
-                out[:, place] = to_numbers(columns[name], decimals.get(name, "."))
-            return out
-        out, start = np.empty((self.n_rows, len(names))), 0
+            return np.column_stack([to_numbers(columns[name], decimals.get(name, ".")) for name in names])
+        out, start = np.full((self.n_rows, len(names)), np.nan), 0
         for piece in self.pieces(names):
             for place, name in enumerate(names):
                 out[start : start + len(piece), place] = to_numbers(
@@ -89,15 +86,15 @@ def unique_names(cells: Sequence[str]) -> list[str]:
     >>> unique_names(["id", "", "id"])
     ['id', 'Column 2', 'id (2)']
     """
-    names: list[str] = []
+    names: dict[str, None] = {}
+    repeats: dict[str, int] = {}  # how far each name has been counted: no number is tried twice
     for number, cell in enumerate(cells, start=1):
         base = name = " ".join(cell.split()) or f"Column {number}"
-        repeat = 1
         while name in names:
-            repeat += 1
-            name = f"{base} ({repeat})"
-        names.append(name)
-    return names
+            repeats[base] = repeats.get(base, 1) + 1
+            name = f"{base} ({repeats[base]})"
+        names[name] = None
+    return list(names)
 
 
 def as_text(values: pa.ChunkedArray | pa.Array) -> list[str]:
