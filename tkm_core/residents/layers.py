@@ -16,6 +16,8 @@ import shapely
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
+from tkm_core.residents.gdal import DRIVERS, closed_gdal
+from tkm_core.residents.geopackage import check_geopackage
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.source import Source
 from tkm_core.residents.table import LOOK_AT, Table, unique_names, whole
@@ -24,7 +26,6 @@ Floats = npt.NDArray[np.float64]
 
 SUFFIX = {"geojson": ".geojson", "geopackage": ".gpkg", "shapefile": ".shp", "kml": ".kml"}
 TITLE = {"geojson": "GeoJSON", "geopackage": "GeoPackage", "shapefile": "Shapefile", "kml": "KML"}
-DRIVERS = {"GeoJSON", "GPKG", "ESRI Shapefile", "KML", "LIBKML", "TopoJSON", "ESRIJSON", "JSONFG", "SQLite"}
 # What GDAL adds to every KML layer, whatever the file holds.
 KML_OWN = (
     "id",
@@ -49,9 +50,10 @@ def read_layer(source: Source, *, layer: str | None = None) -> Table:
     if source.kind == "geojson":
         check_json(source)
     path = source.write_to_folder(SUFFIX[source.kind])
-    pyogrio.set_gdal_config_options({"SHAPE_RESTORE_SHX": "YES", "OGR_GEOJSON_MAX_OBJ_SIZE": "200"})
+    if source.kind == "geopackage":
+        check_geopackage(path, source.name)
     try:
-        with warnings.catch_warnings():
+        with closed_gdal(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # GDAL's remarks on oddities; what matters is checked below
             return _read(source, path, layer)
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, pa.ArrowException) as error:
@@ -105,7 +107,7 @@ def _read(source: Source, path: Path, layer: str | None) -> Table:
         msg = f"“{source.name}” has no layer in it."
         raise ResidentsError(msg)
     meta, read = pyogrio.read_arrow(path, layer=chosen)
-    if not single and pyogrio.read_info(path, layer=chosen)["driver"] not in DRIVERS:
+    if not single and pyogrio.read_info(path, layer=chosen)["driver"] not in DRIVERS[source.kind]:
         raise _unreadable(source)
     geometry = meta["geometry_name"] or "wkb_geometry"
     made = KML_OWN if source.kind == "kml" else ()

@@ -68,7 +68,9 @@ def _check_size(file: pq.ParquetFile, source: Source) -> None:
     groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
     unpacked = sum(group.total_byte_size for group in groups)
     # a column without lists holds one value, or one null, for each row
-    flat = [number for number in range(meta.num_columns) if not file.schema.column(number).max_repetition_level]
+    flat = [
+        number for number in range(meta.num_columns) if not file.schema.column(number).max_repetition_level
+    ]
     agreed = all(group.column(number).num_values == group.num_rows for group in groups for number in flat)
     if not agreed or meta.num_rows != sum(group.num_rows for group in groups):
         raise _unreadable(source)
