@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import shapely
 
-from tkm_core.residents.layers import describe_kinds, geoparquet_meta, read_crs, to_points
+from tkm_core.residents.layers import describe_kinds, from_wkb, geoparquet_meta, read_crs, to_points
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.projection import WGS84
 from tkm_core.residents.source import LARGEST_UNPACKED, Source
-from tkm_core.residents.table import LOOK_AT, Table
+from tkm_core.residents.table import LOOK_AT, Table, check_width
 
 Floats = npt.NDArray[np.float64]
 PIECE = 1 << 16  # rows
@@ -35,6 +35,7 @@ def read_parquet(source: Source) -> Table:
         if len(names) != len(file.schema_arrow.names):
             msg = f"“{source.name}” has two columns of the same name. Export it again with distinct names."
             raise ResidentsError(msg)
+        check_width(len(names))
         _check_size(file, source)
         pieces = file.iter_batches(batch_size=LOOK_AT, columns=plain)
         first = next(pieces, None)
@@ -131,7 +132,7 @@ def _piece_points(column: Any) -> tuple[Floats, Counter[str]]:
         return points, Counter(points=len(points))
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         try:
-            return to_points(shapely.from_wkb(column.to_numpy(zero_copy_only=False), on_invalid="ignore"))
+            return to_points(from_wkb(column.to_pylist()))
         except (shapely.errors.ShapelyError, TypeError) as error:
             msg = "The geometry column of the Parquet file cannot be understood."
             raise ResidentsError(msg) from error

@@ -9,10 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyproj import CRS
 
+from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.numbers import to_numbers
 
 Floats = npt.NDArray[np.float64]
 LOOK_AT = 20_000  # rows looked at to understand the columns
+MOST_COLUMNS = 2_000  # each of them is looked at, so that their number bounds the work
 Fetch = Callable[[Sequence[str]], pa.Table]
 
 
@@ -64,6 +66,9 @@ class Table:
     n_rows: int = 0
     plain_numbers: set[str] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        check_width(len(self.names))
+
     def numbers(self, names: Sequence[str], columns: pa.Table, decimals: Mapping[str, str]) -> Floats:
         """Some columns as numbers, shape (n, columns): out of `columns`, or read piece by piece."""
         if self.pieces is None:
@@ -76,6 +81,14 @@ class Table:
                 )
             start += len(piece)
         return out
+
+
+def check_width(columns: int) -> None:
+    """Refuse a table with more columns than anyone looks through."""
+    if columns > MOST_COLUMNS:
+        msg = f"The table has {columns:,} columns; up to {MOST_COLUMNS:,} can be read. "
+        msg += "Keep the coordinates, the population and a few others, and export it again."
+        raise ResidentsError(msg)
 
 
 def unique_names(cells: Sequence[str]) -> list[str]:
