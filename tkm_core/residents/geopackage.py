@@ -15,7 +15,7 @@ LEAST_STEPS = 2_000_000  # enough for any schema; beyond it, one step for each b
 COMPUTED = (2, 3)  # what table_xinfo says of columns that are computed
 
 
-def check_geopackage(path: Path, name: str) -> None:
+def check_geopackage(path: Path, name: str) -> list[str]:
     """Take the views and virtual tables out of a private copy, and refuse one that would never end.
 
     A view is a query, which the file's author wrote and the reader runs: it may never end. Virtual tables may reach
@@ -28,13 +28,18 @@ def check_geopackage(path: Path, name: str) -> None:
     name : str
         For sentences.
 
+    Returns
+    -------
+    list of str
+        Warnings: the layers that are left out.
+
     Raises
     ------
     ResidentsError
     """
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as database, _bounded(database, path):
-            _check(database, name)
+            return _check(database, name)
     except sqlite3.Error as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
@@ -56,7 +61,7 @@ def _bounded(database: sqlite3.Connection, path: Path) -> Iterator[None]:
     yield
 
 
-def _check(database: sqlite3.Connection, name: str) -> None:
+def _check(database: sqlite3.Connection, name: str) -> list[str]:
     database.execute("PRAGMA trusted_schema = OFF")
     schema = database.execute(
         "SELECT type, name, sql FROM sqlite_master LIMIT ?", (MOST_TABLES + 1,)
@@ -85,6 +90,11 @@ def _check(database: sqlite3.Connection, name: str) -> None:
     if queries:
         database.execute("PRAGMA writable_schema = ON")
         database.executemany("DELETE FROM sqlite_master WHERE name = ?", [(query,) for query in queries])
+    return [
+        f"The layer “{layer}” is a query, not a table, and was left out."
+        for layer in layers
+        if layer in queries
+    ]
 
 
 def _is_virtual(sql: str | None) -> bool:

@@ -75,7 +75,7 @@ def read_layer(source: Source, *, layer: str | None = None) -> Table:
         told = prepare_shapefile(source)
     path = source.write_to_folder(SUFFIX[source.kind])
     if source.kind == "geopackage":
-        check_geopackage(path, source.name)
+        told = check_geopackage(path, source.name)
     try:
         with closed_gdal(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # GDAL's remarks on oddities; what matters is checked below
