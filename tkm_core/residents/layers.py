@@ -21,6 +21,7 @@ from tkm_core.residents.encodings import to_utf8
 from tkm_core.residents.gdal import DRIVERS, closed_gdal
 from tkm_core.residents.geopackage import check_geopackage
 from tkm_core.residents.model import ResidentsError
+from tkm_core.residents.nesting import is_nested
 from tkm_core.residents.shapefile import prepare_shapefile
 from tkm_core.residents.source import Source
 from tkm_core.residents.table import LOOK_AT, MOST_COLUMNS, Table, check_width, is_text, unique_names, whole
@@ -42,24 +43,11 @@ KML_OWN = (
     "drawOrder",
     "icon",
 )
-DEEPEST = 64  # brackets within brackets, shapes within shapes; a multipolygon in a collection needs 8
+DEEPEST = 64  # brackets within brackets; a multipolygon in a collection needs 8
 BRACKETS = np.zeros(256, dtype=np.int64)  # the step in depth that a byte of JSON makes
 BRACKETS[[91, 123]], BRACKETS[[93, 125]] = 1, -1
 KEY = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:')
 ATTRIBUTE = re.compile(rb"""\bname\s*=\s*["']([^"']*)""")
-# How a shape made of shapes begins in well-known binary: 4 to 7 and the curved ones, each also with height or measure.
-MADE_OF_SHAPES = [
-    kind + more for more in (0, 1000, 2000, 3000) for kind in (4, 5, 6, 7, 9, 10, 11, 12, 15, 16)
-]
-NESTED = re.compile(
-    b"|".join(
-        re.escape(b"\1" + kind.to_bytes(2, "little") + b"\0")
-        + b"|\\x00[\\x00-\\xff]"
-        + re.escape(kind.to_bytes(3, "big"))
-        for kind in MADE_OF_SHAPES
-    )
-)
-SHALLOW = 9 * DEEPEST  # bytes: a shape that is shorter cannot be nested deeper
 POINTS, LINES, POLYGONS, COLLECTION = (0, 4), (1, 2, 5), (3, 6), 7
 
 
@@ -204,15 +192,9 @@ def point_reader(wkb: pa.ChunkedArray, notes: list[str]) -> Callable[[], Floats]
 
 
 def from_wkb(values: list[bytes | None]) -> npt.NDArray[np.object_]:
-    """Shapes from well-known binary; None for what is none, or holds collections within collections without end."""
-    # GEOS goes one call deeper for each, until the process has no stack left.
-    deep = [value is not None and len(value) > SHALLOW and _is_nest(value) for value in values]
-    plain = [None if nested else value for value, nested in zip(values, deep, strict=True)]
+    """Shapes from well-known binary; None for what is none, and for shapes within shapes without end."""
+    plain = [None if value is None or is_nested(value) else value for value in values]
     return np.asarray(shapely.from_wkb(np.asarray(plain, dtype=object), on_invalid="ignore"))
-
-
-def _is_nest(value: bytes) -> bool:
-    return bool(NESTED.match(value)) and len(NESTED.findall(value)) > DEEPEST
 
 
 def to_points(shapes: npt.NDArray[np.object_]) -> tuple[Floats, Counter[str]]:
