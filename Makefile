@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test lint browser bench clean
+.PHONY: run test lint browser bench fuzz clean
 
 run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
@@ -19,6 +19,12 @@ lint: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
+
+# Hostile files and hostile numbers, for as long as is wanted: make fuzz SECONDS=3600
+SECONDS := 300
+fuzz: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.residents.fuzz --seconds $(SECONDS)
+	$(BIN)/python -m tests.core.hostile --count 2000
 
 browser: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.browser.chromium
