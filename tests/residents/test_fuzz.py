@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.residents.fuzz import CASES, FORMATS, case, check, sound
 from tests.residents.test_offline import Listener
 
-SEED, EACH = 20_240, 24
+SEED, EACH = 20_240, 60
 KEPT = sorted(path for path in CASES.iterdir() if path.suffix != ".md")
 
 

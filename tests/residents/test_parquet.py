@@ -1,5 +1,8 @@
 """Parquet: what a file promises is what it must hold, and nothing but its values comes out."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -72,3 +75,10 @@ def test_groups_of_rows_are_counted_before_they_are_looked_at(monkeypatch):
     monkeypatch.setattr(parquet_module, "MOST_CHUNKS", 100)
     with pytest.raises(ResidentsError, match="80 groups of rows"):
         load_residents(data, name="town.parquet")
+
+
+def test_no_reader_makes_room_that_it_may_not_fill():
+    """Room without content holds what stood there before: only arrays of no length may be made so."""
+    for path in Path(parquet_module.__file__).parent.glob("*.py"):
+        made = re.findall(r"np\.(?:empty|empty_like|ndarray)\(\(?(\w*)", path.read_text(encoding="utf-8"))
+        assert set(made) <= {"0"}, path.name
