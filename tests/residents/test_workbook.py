@@ -6,6 +6,7 @@ from tests.residents.conftest import excel_bytes
 from tests.residents.crafted_excel import (
     edit,
     number,
+    record,
     town_cells,
     with_cells,
     workbook_stream,
@@ -85,6 +86,17 @@ def test_a_list_of_tables_that_goes_round_in_circles():
     data[512 + 508 : 512 + 512] = (0).to_bytes(4, "little")
     with pytest.raises(ResidentsError, match="not a readable Excel workbook"):
         load_residents(bytes(data), name="town.xls")
+
+
+@pytest.mark.parametrize("place", [40, 44, 64, 72, 1024 + 120, 1024 + 128 + 120])
+def test_counts_that_no_file_of_this_size_can_have(place):
+    data = bytearray(xls_bytes())
+    data[place : place + 4] = b"\xfe\xff\xff\x7f"
+    with pytest.raises(ResidentsError, match="not a readable Excel workbook"):
+        load_residents(bytes(data), name="town.xls")
+    stream = workbook_stream(record(0x00FC, b"\xff\xff\xff\x7f" * 2) + town_cells())
+    with pytest.raises(ResidentsError, match="not a readable Excel workbook"):
+        load_residents(xls_bytes(stream), name="town.xls")
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ KML_OWN = (
 DEEPEST = 64  # brackets within brackets; a multipolygon in a collection needs 8
 BRACKETS = np.zeros(256, dtype=np.int64)  # the step in depth that a byte of JSON makes
 BRACKETS[[91, 123]], BRACKETS[[93, 125]] = 1, -1
-KEY = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:')
+KEY = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:')
 ATTRIBUTE = re.compile(rb"""\bname\s*=\s*["']([^"']*)""")
 POINTS, LINES, POLYGONS, COLLECTION = (0, 4), (1, 2, 5), (3, 6), 7
 

@@ -21,7 +21,7 @@ STRING_USED = re.compile(rb"""\bt\s*=\s*["']s["'][^>]*>[^<]*<(?:\w+:)?v[^>]*>\s*
 # The parts of an .xls file, and the records in it that hold cells.
 END = 0xFFFFFFFA  # from here on a number is a sign: the end of a chain, a free sector
 ROWS, COLUMNS = 65_536, 256
-DIMENSIONS = 0x0200
+DIMENSIONS, TEXTS = 0x0200, 0x00FC
 CELLS = {0x0006, 0x00BD, 0x00BE, 0x00D6, 0x00FD, 0x0201, 0x0203, 0x0204, 0x0205, 0x027E}
 
 
@@ -135,6 +135,10 @@ def _check_xls(source: Source) -> None:
     if shift not in (9, 12) or small_shift != 6:
         raise damaged(name)
     size = 1 << shift
+    # a reader makes room for as many as the file says there are
+    counts = [struct.unpack_from("<I", data, place)[0] for place in (40, 44, 64, 72)]
+    if max(counts) > len(data) // size:
+        raise damaged(name)
     table = _sector_table(data, name, size)
     taken = np.zeros(len(table), dtype=bool)
 
@@ -150,7 +154,12 @@ def _check_xls(source: Source) -> None:
         title = folder[place : place + min(64, *struct.unpack_from("<H", folder, place + 64))].decode(
             "utf-16-le", "ignore"
         )
-        kind, (start, length) = folder[place + 66], struct.unpack_from("<II", folder, place + 116)
+        kind, (start, length) = (
+            folder[place + 66],
+            struct.unpack_from("<IQ" if shift == 12 else "<II", folder, place + 116),
+        )
+        if length > len(data):
+            raise damaged(name)
         if kind == 2 and length < smallest:
             for _ in _chain(start, small_table, small_taken, name):
                 pass
@@ -205,6 +214,8 @@ def _check_records(stream: bytes, name: str) -> None:
             parts = struct.unpack_from("<IIHH" if length >= 12 else "<HHHH", stream, place + 4)
             if parts[1] > ROWS or parts[3] > COLUMNS:
                 raise _too_wide(name, parts[1], parts[3])
+        elif kind == TEXTS and length >= 8 and struct.unpack_from("<I", stream, place + 8)[0] > len(stream):
+            raise damaged(name)
         elif kind in CELLS and length >= 4:
             row, column = struct.unpack_from("<HH", stream, place + 4)
             if column >= COLUMNS:
