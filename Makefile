@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Only files whose hash the lock names, and only wheels: building from source would fetch build tools that no lock holds.
 INSTALL := pip install --quiet --require-hashes --only-binary :all: -r
 
-.PHONY: run test lint browser bench lock audit dist clean
+.PHONY: run test lint browser bench fuzz lock audit dist clean
 
 run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
@@ -22,6 +22,12 @@ lint: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
+
+# Hostile files and hostile numbers, for as long as is wanted: make fuzz SECONDS=3600
+SECONDS := 300
+fuzz: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.residents.fuzz --seconds $(SECONDS)
+	$(BIN)/python -m tests.core.hostile --count 2000
 
 browser: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.browser.chromium

@@ -19,6 +19,8 @@ from tkm_core.residents.vocabulary import name_score
 Floats = npt.NDArray[np.float64]
 
 SAMPLES = 5
+LIKELY = 20  # columns of one meaning that are compared with those of another
+COMPARED = 100  # characters of two names that are compared
 DEGREES = r"[+-]?\d{1,3}(?:\.\d+)?"
 PAIR = re.compile(rf"^\s*[\[(]?\s*(?P<first>{DEGREES})\s*[,;/ ]\s*(?P<second>{DEGREES})\s*[\])]?\s*$")
 WKT = re.compile(r"(?i)^\s*(?:SRID=\d+;)?\s*(?:MULTI)?(?:POINT|POLYGON)\s*Z?M?\s*\(")
@@ -105,7 +107,8 @@ def resolve(choice: str | int, names: list[str], role: str) -> str:
     for name in names:
         if name == choice or name.casefold() == str(choice).strip().casefold():
             return name
-    near = difflib.get_close_matches(str(choice), names, n=3)
+    short = {name[:COMPARED]: name for name in reversed(names)}
+    near = [short[name] for name in difflib.get_close_matches(str(choice)[:COMPARED], short, n=3)]
     hint = (
         f"Did you mean {' or '.join(f'“{name}”' for name in near)}?"
         if near
@@ -166,6 +169,7 @@ def _find_coordinates(table: Table, roles: Roles, samples: dict[str, list[str]])
 
 def _named_pairs(names: list[str], roles: Roles) -> list[tuple[float, str, str, bool]]:
     """Pairs of columns whose names belong together, best first: (score, x, y, whether they fit degrees)."""
+    place = {name: number for number, name in enumerate(names)}
     pairs = []
     for east, north, bonus in (
         ("longitude", "latitude", 2.0),
@@ -173,17 +177,17 @@ def _named_pairs(names: list[str], roles: Roles) -> list[tuple[float, str, str, 
         ("longitude", "northing", -2.0),
         ("easting", "latitude", -2.0),
     ):
-        for x in names:
-            for y in names:
-                scores = name_score(x, east), name_score(y, north)
-                if x == y or not all(scores) or x not in roles.numbers or y not in roles.numbers:
+        for x in _likely(east, roles):
+            for y in _likely(north, roles):
+                if x == y:
                     continue
                 degrees = _fits_degrees(roles.numbers[x], roles.numbers[y])
-                apart = abs(names.index(x) - names.index(y))
-                alike = difflib.SequenceMatcher(None, x.casefold(), y.casefold()).ratio()
+                alike = difflib.SequenceMatcher(
+                    None, x[:COMPARED].casefold(), y[:COMPARED].casefold()
+                ).ratio()
                 repeated = bool(REPEATED.search(x)) + bool(REPEATED.search(y))
-                score = sum(scores) + bonus + 3.0 * degrees + alike - repeated
-                score -= 0.1 * min(apart, 10) + 0.01 * names.index(x)
+                score = name_score(x, east) + name_score(y, north) + bonus + 3.0 * degrees + alike - repeated
+                score -= 0.1 * min(abs(place[x] - place[y]), 10) + 0.01 * place[x]
                 pairs.append((score, x, y, degrees))
     pairs.sort(key=lambda pair: -pair[0])
     taken: set[str] = set()
@@ -193,6 +197,13 @@ def _named_pairs(names: list[str], roles: Roles) -> list[tuple[float, str, str, 
             distinct.append(pair)
             taken |= set(pair[1:3])
     return distinct
+
+
+def _likely(meaning: str, roles: Roles) -> list[str]:
+    """The columns of numbers whose names mean this most clearly; of equals, those that come first."""
+    scores = {name: name_score(name, meaning) - bool(REPEATED.search(name)) for name in roles.numbers}
+    named = [name for name in roles.numbers if name_score(name, meaning)]
+    return sorted(named, key=lambda name: -scores[name])[:LIKELY]
 
 
 def _fits_degrees(x: Floats, y: Floats) -> bool:
@@ -217,7 +228,7 @@ def _decimals(numbers: Floats) -> float:
 
 def _pair_by_values(table: Table, roles: Roles) -> None:
     """Without helpful names: two neighbouring columns of fine-grained numbers within the range of degrees."""
-    fine = [name for name in table.names if name in roles.numbers and _decimals(roles.numbers[name]) > 0.8]
+    fine = {name for name in table.names if name in roles.numbers and _decimals(roles.numbers[name]) > 0.8}
     for first, second in zip(table.names, table.names[1:], strict=False):
         if first in fine and second in fine and _fits_degrees(roles.numbers[first], roles.numbers[second]):
             roles.known_order = False

@@ -65,7 +65,10 @@ def split_pairs(values: pa.ChunkedArray) -> tuple[Floats, bool, list[str]]:
     text = pc.cast(values, pa.string())
     if float(pc.mean(pc.cast(pc.match_substring_regex(text, WKT.pattern), pa.float64())).as_py() or 0) > 0.5:
         bare = pc.replace_substring_regex(text, r"(?i)^\s*SRID=\d+;", "")
-        shapes = shapely.from_wkt(np.asarray(bare.to_pylist(), dtype=object), on_invalid="ignore")
+        plain = pc.if_else(
+            pc.match_substring_regex(bare, WKT.pattern), bare, None
+        )  # no collections of collections
+        shapes = shapely.from_wkt(np.asarray(plain.to_pylist(), dtype=object), on_invalid="ignore")
         points, kinds = to_points(shapes)
         return points, True, describe_kinds(kinds)
     found = pc.extract_regex(text, pattern=PAIR.pattern)

@@ -21,7 +21,8 @@ CANDIDATES = (
     "cp1252", "cp949", "cp932", "gb18030", "cp1250", "cp1251", "cp850", "big5", "euc_jp", "cp1254", "cp1253",
     "cp866", "koi8_r", "iso8859_2", "mac_roman", "cp1255", "cp1256", "cp874", "iso8859_15", "latin_1",
 )  # fmt: skip
-FOREIGN = re.compile(rb"[^\r\n]{0,60}[\x80-\xff][^\r\n]{0,60}")
+FOREIGN = re.compile(rb"[\x80-\xff][^\r\n]{0,60}")
+BEFORE = 60  # bytes before a foreign letter that belong to a sample
 SAMPLES = 120
 # Letters that languages written in Latin script use often; others of the same code pages are rare.
 COMMON = frozenset("äöüßéèêàáçñíóúâîôûëïåøæãõœłąęśżźćńčšžřěůťďňőűğşıțșăđÄÖÜÉÈÀÁÇÑÍÓÚÅØÆŁŚŻČŠŽŘİŞ")
@@ -99,8 +100,8 @@ def _without_mark(data: Buffer, head: bytes, name: str) -> tuple[Buffer, str, li
 
 
 def _guess(data: Buffer, name: str) -> tuple[Buffer, str, list[str]]:
-    found = [match[0] for match in islice(FOREIGN.finditer(data), 500 * SAMPLES)]
-    lines = found[:: max(1, len(found) // SAMPLES)]
+    found = [match.span() for match in islice(FOREIGN.finditer(data), 500 * SAMPLES)]
+    lines = [_sample(data, *span) for span in found[:: max(1, len(found) // SAMPLES)]]
     text = b"\n".join(lines).decode("utf-8", "replace")
     broken = text.count("\ufffd")
     if sum(char > "\x7f" for char in text) - broken > 4 * broken:
@@ -122,6 +123,12 @@ def _guess(data: Buffer, name: str) -> tuple[Buffer, str, list[str]]:
         f"No encoding fits all of “{name}”; {best} was taken, and {lost:,} characters are shown as “\ufffd”."
     )
     return decoded.encode(), best, [warning]
+
+
+def _sample(data: Buffer, start: int, end: int) -> bytes:
+    """A foreign letter with what stands around it in its line."""
+    before = bytes(data[max(0, start - BEFORE) : start])
+    return before[max(before.rfind(b"\r"), before.rfind(b"\n")) + 1 :] + bytes(data[start:end])
 
 
 def _score(lines: list[bytes], encoding: str) -> float:

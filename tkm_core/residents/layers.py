@@ -1,6 +1,7 @@
 """Map layers: GeoJSON, GeoPackage, shapefile and KML by GDAL; one point for each feature."""
 
 import json
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -16,15 +17,19 @@ import shapely
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
+from tkm_core.residents.encodings import to_utf8
+from tkm_core.residents.gdal import DRIVERS, closed_gdal
+from tkm_core.residents.geopackage import check_geopackage
 from tkm_core.residents.model import ResidentsError
+from tkm_core.residents.nesting import is_nested
+from tkm_core.residents.shapefile import prepare_shapefile
 from tkm_core.residents.source import Source
-from tkm_core.residents.table import LOOK_AT, Table, unique_names, whole
+from tkm_core.residents.table import LOOK_AT, MOST_COLUMNS, Table, check_width, is_text, unique_names, whole
 
 Floats = npt.NDArray[np.float64]
 
 SUFFIX = {"geojson": ".geojson", "geopackage": ".gpkg", "shapefile": ".shp", "kml": ".kml"}
 TITLE = {"geojson": "GeoJSON", "geopackage": "GeoPackage", "shapefile": "Shapefile", "kml": "KML"}
-DRIVERS = {"GeoJSON", "GPKG", "ESRI Shapefile", "KML", "LIBKML", "TopoJSON", "ESRIJSON", "JSONFG", "SQLite"}
 # What GDAL adds to every KML layer, whatever the file holds.
 KML_OWN = (
     "id",
@@ -41,25 +46,36 @@ KML_OWN = (
 DEEPEST = 64  # brackets within brackets; a multipolygon in a collection needs 8
 BRACKETS = np.zeros(256, dtype=np.int64)  # the step in depth that a byte of JSON makes
 BRACKETS[[91, 123]], BRACKETS[[93, 125]] = 1, -1
+KEY = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:')
+ATTRIBUTE = re.compile(rb"""\bname\s*=\s*["']([^"']*)""")
 POINTS, LINES, POLYGONS, COLLECTION = (0, 4), (1, 2, 5), (3, 6), 7
 
 
 def read_layer(source: Source, *, layer: str | None = None) -> Table:
     """Read a map layer: the one called for, or the first with points or polygons."""
+    told: list[str] = []
     if source.kind == "geojson":
         check_json(source)
+        source.data, _, told = to_utf8(source.data, source.name)
+    elif source.kind == "kml":
+        check_names(source, ATTRIBUTE)
+    elif source.kind == "shapefile":
+        told = prepare_shapefile(source)
     path = source.write_to_folder(SUFFIX[source.kind])
-    pyogrio.set_gdal_config_options({"SHAPE_RESTORE_SHX": "YES", "OGR_GEOJSON_MAX_OBJ_SIZE": "200"})
+    if source.kind == "geopackage":
+        told = check_geopackage(path, source.name)
     try:
-        with warnings.catch_warnings():
+        with closed_gdal(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # GDAL's remarks on oddities; what matters is checked below
-            return _read(source, path, layer)
+            table = _read(source, path, layer)
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, pa.ArrowException) as error:
         raise _unreadable(source) from error
     except (shapely.errors.ShapelyError, OSError, ValueError, TypeError, RuntimeError) as error:
         if isinstance(error, ResidentsError):
             raise
         raise _unreadable(source) from error
+    table.warnings[:0] = told
+    return table
 
 
 def _unreadable(source: Source) -> ResidentsError:
@@ -69,7 +85,7 @@ def _unreadable(source: Source) -> ResidentsError:
 
 
 def check_json(source: Source) -> None:
-    """Refuse JSON that is nested absurdly deep, or tells GDAL to run something, before a parser sees it."""
+    """Refuse JSON that is nested absurdly deep, or has no end of properties, before a parser sees it."""
     depth = deepest = 0
     data = source.data
     for start in range(0, len(data), 1 << 20):
@@ -82,9 +98,16 @@ def check_json(source: Source) -> None:
         if deepest > DEEPEST + 200:  # brackets in names count too: only absurd depth is refused here
             msg = f"“{source.name}” is nested too deeply for a map layer."
             raise ResidentsError(msg)
-    if b"gdal_streamed_alg" in data[: 1 << 16]:
-        msg = f"“{source.name}” is a program for a map tool, not data."
-        raise ResidentsError(msg)
+    check_names(source, KEY)
+
+
+def check_names(source: Source, pattern: re.Pattern[bytes]) -> None:
+    """Refuse a file in which every feature has properties of its own: GDAL makes each a column for all features."""
+    names: set[bytes] = set()
+    for start in range(0, len(source.data), 1 << 20):
+        names.update(pattern.findall(source.data[start : start + (1 << 20)]))
+        if len(names) > 2 * MOST_COLUMNS:
+            check_width(len(names))
 
 
 def _read(source: Source, path: Path, layer: str | None) -> Table:
@@ -105,14 +128,14 @@ def _read(source: Source, path: Path, layer: str | None) -> Table:
         msg = f"“{source.name}” has no layer in it."
         raise ResidentsError(msg)
     meta, read = pyogrio.read_arrow(path, layer=chosen)
-    if not single and pyogrio.read_info(path, layer=chosen)["driver"] not in DRIVERS:
+    if not single and pyogrio.read_info(path, layer=chosen)["driver"] not in DRIVERS[source.kind]:
         raise _unreadable(source)
     geometry = meta["geometry_name"] or "wkb_geometry"
     made = KML_OWN if source.kind == "kml" else ()
     dropped = [name for name in read.column_names if name == geometry or name in made]
     attributes = read.drop_columns(dropped)
     names = unique_names(attributes.column_names)
-    attributes = attributes.rename_columns(names)
+    attributes = _sound_text(attributes.rename_columns(names))
     table = Table(TITLE[source.kind], names, attributes.slice(0, LOOK_AT), whole(attributes))
     table.layer, table.layers = chosen, layers
     table.encoding = meta.get("encoding")
@@ -128,13 +151,31 @@ def _read(source: Source, path: Path, layer: str | None) -> Table:
     return table
 
 
+def _sound_text(table: pa.Table) -> pa.Table:
+    """Texts that are what they claim, UTF-8: other bytes, which GDAL hands on as they are, become “\ufffd”."""
+    for place, column in enumerate(table.columns):
+        if not is_text(column.type):
+            continue
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            raw = [None if value is None else value.decode("utf-8", "replace") for value in _raw(column)]
+            table = table.set_column(place, table.column_names[place], pa.array(raw, pa.string()))
+    return table
+
+
+def _raw(column: pa.ChunkedArray) -> list[bytes | None]:
+    kind = pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary()
+    return [value for chunk in column.chunks for value in chunk.view(kind).to_pylist()]
+
+
 def read_crs(text: Any, table: Table) -> CRS | None:
     """The reference system a file states; a broken statement is told and ignored."""
     if not text:
         return None
     try:
         return CRS.from_user_input(text)
-    except CRSError:
+    except (CRSError, ValueError, TypeError, RecursionError):
         table.warnings.append("The file states a reference system that cannot be understood; it is ignored.")
         return None
 
@@ -143,12 +184,17 @@ def point_reader(wkb: pa.ChunkedArray, notes: list[str]) -> Callable[[], Floats]
     """Read geometries when asked, as points."""
 
     def read() -> Floats:
-        shapes = shapely.from_wkb(np.asarray(wkb.to_pylist(), dtype=object), on_invalid="ignore")
-        points, kinds = to_points(shapes)
+        points, kinds = to_points(from_wkb(wkb.to_pylist()))
         notes.extend(describe_kinds(kinds))
         return points
 
     return read
+
+
+def from_wkb(values: list[bytes | None]) -> npt.NDArray[np.object_]:
+    """Shapes from well-known binary; None for what is none, and for shapes within shapes without end."""
+    plain = [None if value is None or is_nested(value) else value for value in values]
+    return np.asarray(shapely.from_wkb(np.asarray(plain, dtype=object), on_invalid="ignore"))
 
 
 def to_points(shapes: npt.NDArray[np.object_]) -> tuple[Floats, Counter[str]]:

@@ -1,5 +1,8 @@
 """The one door for planners' files: open, understand, check, project."""
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ from tkm_core.residents.text import read_text
 
 Floats = npt.NDArray[np.float64]
 PREVIEW = 20
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk is full: no fault of the file
 
 
 def load_residents(
@@ -87,7 +91,7 @@ def load_residents(
     >>> berlin.report.column_for("weight")
     'Einwohner'
     """
-    with open_source(file, name=name, layer=layer) as source:
+    with in_sentences(name), open_source(file, name=name, layer=layer) as source:
         shown = name or source.name
         table = _read(source, sheet=sheet, layer=layer, encoding=encoding, delimiter=delimiter)
         report = _begin_report(table)
@@ -99,6 +103,21 @@ def load_residents(
         except ResidentsError as error:
             error.report = error.report or report
             raise
+
+
+@contextmanager
+def in_sentences(name: str | None) -> Iterator[None]:
+    """Turn whatever a reader stumbles over into an error that says what to do; a lack of room passes as it is."""
+    try:
+        yield
+    except (ResidentsError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise
+        what = f"“{name}”" if name else "The file"
+        msg = f"{what} cannot be read: it is damaged, or has something in it that is not expected there. "
+        raise ResidentsError(msg + "Export it again, or as CSV.") from error
 
 
 def _read(

@@ -24,6 +24,7 @@ SEXAGESIMAL = re.compile(
 )
 HEMISPHERE = re.compile(r"(?:^|(?<=[\d\s°'\"]))([NSEW])(?=$|[\s\d+-])", re.IGNORECASE)
 NUMBER = re.compile(r"[+-]?(?:\d[\d' \u00a0\u202f\u2009]*(?:[.,]\d+)*|[.,]\d+)(?:[eE][+-]?\d+)?")
+LONGEST = 200  # characters; no number is longer, and long runs of accents take very long to put in order
 UNIT = re.compile(r"[^\d.,+-]{0,20}")
 
 
@@ -62,6 +63,8 @@ def read_number(text: str, decimal: str = ".") -> float:
     >>> read_number("48°51'24\"N"), read_number("122.5 W"), read_number("none")
     (48.85666666666667, -122.5, nan)
     """
+    if len(text) > LONGEST:
+        return float("nan")
     text = unicodedata.normalize("NFKC", text.translate(SIGNS)).translate(SIGNS).strip()
     sign = 1.0
     if hemisphere := HEMISPHERE.search(text):

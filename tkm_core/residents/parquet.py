@@ -12,15 +12,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import shapely
 
-from tkm_core.residents.layers import describe_kinds, geoparquet_meta, read_crs, to_points
+from tkm_core.residents.layers import describe_kinds, from_wkb, geoparquet_meta, read_crs, to_points
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.projection import WGS84
 from tkm_core.residents.source import LARGEST_UNPACKED, Source
-from tkm_core.residents.table import LOOK_AT, Table
+from tkm_core.residents.table import LOOK_AT, Table, check_width
 
 Floats = npt.NDArray[np.float64]
 PIECE = 1 << 16  # rows
 MOST_ROWS = 50_000_000  # more than any country has buildings
+MOST_CHUNKS = 1_000_000  # columns times row groups: what is looked at before anything is read
 
 
 def read_parquet(source: Source) -> Table:
@@ -34,6 +35,7 @@ def read_parquet(source: Source) -> Table:
         if len(names) != len(file.schema_arrow.names):
             msg = f"“{source.name}” has two columns of the same name. Export it again with distinct names."
             raise ResidentsError(msg)
+        check_width(len(names))
         _check_size(file, source)
         pieces = file.iter_batches(batch_size=LOOK_AT, columns=plain)
         first = next(pieces, None)
@@ -58,10 +60,20 @@ def read_parquet(source: Source) -> Table:
 
 
 def _check_size(file: pq.ParquetFile, source: Source) -> None:
+    """Refuse a file that promises too much, or different things in different places."""
     meta = file.metadata
+    if meta.num_row_groups * meta.num_columns > MOST_CHUNKS:
+        msg = f"“{source.name}” is cut into {meta.num_row_groups:,} groups of rows, too many to read. "
+        msg += "Export it again with fewer."
+        raise ResidentsError(msg)
     groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
     unpacked = sum(group.total_byte_size for group in groups)
-    if meta.num_rows != sum(group.num_rows for group in groups):
+    # a column without lists holds one value, or one null, for each row
+    flat = [
+        number for number in range(meta.num_columns) if not file.schema.column(number).max_repetition_level
+    ]
+    agreed = all(group.column(number).num_values == group.num_rows for group in groups for number in flat)
+    if not agreed or meta.num_rows != sum(group.num_rows for group in groups):
         raise _unreadable(source)
     if meta.num_rows > MOST_ROWS or unpacked > LARGEST_UNPACKED:
         msg = f"“{source.name}” has {meta.num_rows:,} rows ({unpacked >> 20:,} MB). "
@@ -82,14 +94,22 @@ def _unreadable(source: Source) -> ResidentsError:
 
 
 def _pieces(file: pq.ParquetFile, source: Source, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Read columns piece by piece; a file that holds more or fewer rows than it promises is refused."""
+    left = file.metadata.num_rows if names else 0
     try:
-        yield from file.iter_batches(batch_size=PIECE, columns=list(names))
+        for piece in file.iter_batches(batch_size=PIECE, columns=list(names)):
+            left -= len(piece) if names else 0
+            if left < 0:
+                break
+            yield piece
     except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise _unreadable(source) from error
+    if left:
+        raise _unreadable(source)
 
 
 def _points(file: pq.ParquetFile, source: Source, name: str, notes: list[str]) -> Floats:
-    points = np.empty((file.metadata.num_rows, 2))
+    points = np.full((file.metadata.num_rows, 2), np.nan)
     kinds: Counter[str] = Counter()
     start = 0
     for piece in _pieces(file, source, [name]):
@@ -97,7 +117,7 @@ def _points(file: pq.ParquetFile, source: Source, name: str, notes: list[str]) -
         kinds += found
         start += len(piece)
     notes.extend(describe_kinds(kinds))
-    return points[:start]
+    return points
 
 
 def _piece_points(column: Any) -> tuple[Floats, Counter[str]]:
@@ -112,7 +132,7 @@ def _piece_points(column: Any) -> tuple[Floats, Counter[str]]:
         return points, Counter(points=len(points))
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         try:
-            return to_points(shapely.from_wkb(column.to_numpy(zero_copy_only=False), on_invalid="ignore"))
+            return to_points(from_wkb(column.to_pylist()))
         except (shapely.errors.ShapelyError, TypeError) as error:
             msg = "The geometry column of the Parquet file cannot be understood."
             raise ResidentsError(msg) from error

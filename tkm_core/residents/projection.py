@@ -27,7 +27,7 @@ SURVEY = 10_000  # points looked at to find the extremes of an area
 def map_blocks(function: Callable[[Any], Floats], points: Floats, out: Floats | None = None) -> Floats:
     """Apply a function of points to (n, 2) points block by block, on all cores (PROJ releases the GIL)."""
     if out is None:
-        out = np.empty((len(points), 2))
+        out = np.full((len(points), 2), np.nan)
     starts = range(0, len(points), BLOCK)
 
     def run(start: int) -> None:

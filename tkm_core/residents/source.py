@@ -2,8 +2,10 @@
 
 import gzip
 import io
+import lzma
 import mmap
 import shutil
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -38,7 +40,12 @@ FORMATS = {
     ".parquet": "parquet",
     ".geoparquet": "parquet",
 }
-READABLE = "CSV or other text, Excel, GeoJSON, GeoPackage, shapefile (zipped), KML, Parquet"
+READABLE = "You can upload CSV or other text, Excel, GeoJSON, GeoPackage, a zipped shapefile, KML or Parquet"
+# What broken archives raise in Python's readers.
+BROKEN = (
+    OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, ValueError,
+    NotImplementedError, IndexError, OverflowError, struct.error,
+)  # fmt: skip
 
 Buffer = bytes | mmap.mmap
 
@@ -200,106 +207,79 @@ def _tell_markup(name: str, head: bytes) -> str:
     # GDAL would take a virtual-layer description for a command to open other files.
     if b"<kml" in head and b"OGRVRTDataSource" not in head and b"<!ENTITY" not in head:
         return "kml"
-    msg = (
-        f"“{name}” is a web page or another kind of XML, not a table or a map layer. Readable are {READABLE}."
-    )
+    msg = f"“{name}” is a web page or another kind of XML, not a table or a map layer. {READABLE}."
     raise ResidentsError(msg)
 
 
-def _too_much(name: str, size: int, limit: int) -> None:
-    if size > limit:
-        msg = f"“{name}” unpacks to more than {limit >> 20:,} MB: that is no table of residents."
-        raise ResidentsError(msg)
-
-
-def _limit(packed: int) -> int:
+def limit(packed: int) -> int:
+    """How many bytes an archive of this size may unpack to."""
     return min(LARGEST_UNPACKED, max(ALWAYS_FINE, PACKING * packed))
 
 
-def _drain(stream: Readable, name: str, limit: int, target: Path | None) -> None:
-    """Unpack a stream into a file (or nowhere) and stop at the limit."""
+def drain(stream: Readable, name: str, most: int) -> Iterator[bytes]:
+    """Unpack a stream block by block and stop at the limit."""
     size = 0
-    out = target.open("wb") if target else None
-    try:
-        while block := stream.read(STEP):
-            size += len(block)
-            _too_much(name, size, limit)
-            if out:
-                out.write(block)
-    except (
-        OSError,
-        EOFError,
-        zlib.error,
-        zipfile.BadZipFile,
-        RuntimeError,
-        ValueError,
-        NotImplementedError,
-    ) as error:
-        if isinstance(error, ResidentsError):
-            raise
-        reason = "is protected by a password" if "password" in str(error) else "is damaged or incomplete"
-        msg = f"“{name}” {reason}. Unpack it yourself, or download it again."
-        raise ResidentsError(msg) from error
-    finally:
-        if out:
-            out.close()
+    while True:
+        try:
+            block = stream.read(STEP)
+        except BROKEN as error:
+            raise _damaged(name, error) from error
+        if not block:
+            return
+        size += len(block)
+        if size > most:
+            msg = f"“{name}” unpacks to more than {most >> 20:,} MB: that is no table of residents."
+            raise ResidentsError(msg)
+        yield block
+
+
+def _unpack(stream: Readable, name: str, most: int, target: Path) -> None:
+    """Unpack a stream into a file; that the disk is full is not the archive's fault, and passes as it is."""
+    with target.open("wb") as out:
+        for block in drain(stream, name, most):
+            out.write(block)
+
+
+def _damaged(name: str, error: Exception) -> ResidentsError:
+    reason = "is protected by a password" if "password" in str(error) else "is damaged or incomplete"
+    return ResidentsError(f"“{name}” {reason}. Unpack it yourself, or download it again.")
 
 
 def _gunzip(source: Source) -> None:
     target = source.folder / "unpacked.gz.out"
-    limit = _limit(len(source.data))
     with gzip.GzipFile(fileobj=io.BytesIO(bytes(source.data))) as stream:
-        _drain(stream, source.name, limit, target)
+        _unpack(stream, source.name, limit(len(source.data)), target)
     source.data, source.kind, source.path = _map(target), "", target
     source.name = source.name[:-3] if source.name.lower().endswith(".gz") else source.name
 
 
-def check_workbook(source: Source) -> None:
-    """Unpack a workbook into nothing, to be sure of its size before a reader takes it into memory."""
-    with _archive(source) as archive:
-        limit = min(_limit(len(source.data)), LARGEST_SHEET)
-        left = limit
-        for entry in archive.infolist():
-            with _member(archive, entry, source.name) as stream:
-                _drain(stream, source.name, left, None)
-            left -= min(left, entry.file_size)
-
-
 @contextmanager
-def _archive(source: Source) -> Iterator[zipfile.ZipFile]:
+def archive(source: Source) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive that is in memory."""
     try:
-        archive = zipfile.ZipFile(io.BytesIO(bytes(source.data)))
-    except (
-        zipfile.BadZipFile,
-        OSError,
-        EOFError,
-        ValueError,
-        NotImplementedError,
-        IndexError,
-        OverflowError,
-    ) as error:
+        packed = zipfile.ZipFile(io.BytesIO(bytes(source.data)))
+    except BROKEN as error:
         msg = f"“{source.name}” is a damaged or incomplete archive. Download it again."
         raise ResidentsError(msg) from error
-    with archive:
-        yield archive
+    with packed:
+        yield packed
 
 
 @contextmanager
-def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> Iterator[IO[bytes]]:
+def member(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> Iterator[IO[bytes]]:
+    """Open one file of an archive."""
     try:
-        stream = archive.open(entry)
-    except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, ValueError, NotImplementedError) as error:
-        reason = "is protected by a password" if "password" in str(error) else "is damaged or incomplete"
-        msg = f"“{name}” {reason}. Unpack it yourself, or download it again."
-        raise ResidentsError(msg) from error
+        stream = packed.open(entry)
+    except BROKEN as error:
+        raise _damaged(name, error) from error
     with stream:
         yield stream
 
 
 def _unzip(source: Source, layer: str | None) -> None:
     """Take the one readable member of an archive, or the one called `layer`; its path is never used."""
-    with _archive(source) as archive:
-        entries = [entry for entry in archive.infolist() if entry.filename.strip("./\\ ")]
+    with archive(source) as packed:
+        entries = [entry for entry in packed.infolist() if entry.filename.strip("./\\ ")]
         entries = [entry for entry in entries if not entry.filename.endswith("/")]
         names = {PurePosixPath(entry.filename.replace("\\", "/")): entry for entry in entries}
         for path in names:
@@ -316,7 +296,7 @@ def _unzip(source: Source, layer: str | None) -> None:
             and (path.suffix.lower() in FORMATS or path.suffix.lower() == ".gz")
         }
         chosen = _choose(source.name, list(data), layer)
-        limit = _limit(len(source.data))
+        most = limit(len(source.data))
         wanted = {chosen: ""}
         if chosen.suffix.lower() == ".shp":
             siblings = [path for path in names if path.parent == chosen.parent and path.stem == chosen.stem]
@@ -325,9 +305,9 @@ def _unzip(source: Source, layer: str | None) -> None:
             }
         for number, (path, part) in enumerate(wanted.items()):
             target = source.folder / f"unpacked-{number}.out"
-            with _member(archive, names[path], source.name) as stream:
-                _drain(stream, source.name, limit, target)
-            limit -= min(limit, target.stat().st_size)
+            with member(packed, names[path], source.name) as stream:
+                _unpack(stream, source.name, most, target)
+            most -= min(most, target.stat().st_size)
             if part:
                 source.parts[part] = _map(target)
             else:
@@ -337,7 +317,7 @@ def _unzip(source: Source, layer: str | None) -> None:
 
 def _choose(name: str, paths: list[PurePosixPath], layer: str | None) -> PurePosixPath:
     if not paths:
-        msg = f"“{name}” holds no file that can be read. Readable are {READABLE}."
+        msg = f"“{name}” holds no file that can be read. {READABLE}."
         raise ResidentsError(msg)
     shapes = [path for path in paths if path.suffix.lower() == ".shp"]
     paths = shapes or paths

@@ -8,16 +8,16 @@ import pyarrow as pa
 from python_calamine import CalamineError, CalamineWorkbook
 
 from tkm_core.residents.model import ResidentsError
-from tkm_core.residents.source import Source, check_workbook
+from tkm_core.residents.source import Source
 from tkm_core.residents.table import LOOK_AT, Table, whole
 from tkm_core.residents.text import LOOK_ROWS, first_data_row, header_of
 from tkm_core.residents.vocabulary import name_score
+from tkm_core.residents.workbook import check_workbook, damaged
 
 
 def read_excel(source: Source, *, sheet: str | int | None = None) -> Table:
     """Read the sheet called for, or the one that looks most like residents."""
-    if source.data[:2] == b"PK":
-        check_workbook(source)
+    check_workbook(source)
     try:
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(bytes(source.data)))
         names = workbook.sheet_names
@@ -26,11 +26,11 @@ def read_excel(source: Source, *, sheet: str | int | None = None) -> Table:
     except (CalamineError, OSError, ValueError, TypeError, OverflowError, EOFError) as error:
         if isinstance(error, ResidentsError):
             raise
-        raise _unreadable(source.name) from error
+        raise damaged(source.name) from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # how a panic in Rust surfaces, outside of Exception
             raise
-        raise _unreadable(source.name) from error
+        raise damaged(source.name) from error
     tables = [table for table in found if table is not None]
     if not tables:
         msg = f"“{source.name}” has no sheet with a table in it (sheets: {', '.join(names) or 'none'})."
@@ -48,12 +48,6 @@ def read_excel(source: Source, *, sheet: str | int | None = None) -> Table:
         others = ", ".join(name for name in names if name != table.sheet)
         table.notes.append(f"Of {len(names)} sheets “{table.sheet}” was taken (others: {others}).")
     return table
-
-
-def _unreadable(name: str) -> ResidentsError:
-    return ResidentsError(
-        f"“{name}” is not a readable Excel workbook: damaged, or protected. Save it again as .xlsx or CSV."
-    )
 
 
 def _chosen(names: Sequence[str], sheet: str | int | None, file: str) -> list[str]:

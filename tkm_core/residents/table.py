@@ -9,10 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyproj import CRS
 
+from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.numbers import to_numbers
 
 Floats = npt.NDArray[np.float64]
 LOOK_AT = 20_000  # rows looked at to understand the columns
+MOST_COLUMNS = 2_000  # each of them is looked at, so that their number bounds the work
 Fetch = Callable[[Sequence[str]], pa.Table]
 
 
@@ -64,14 +66,14 @@ class Table:
     n_rows: int = 0
     plain_numbers: set[str] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        check_width(len(self.names))
+
     def numbers(self, names: Sequence[str], columns: pa.Table, decimals: Mapping[str, str]) -> Floats:
         """Some columns as numbers, shape (n, columns): out of `columns`, or read piece by piece."""
         if self.pieces is None:
-            out = np.empty((columns.num_rows, len(names)))
-            for place, name in enumerate(names):
-                out[:, place] = to_numbers(columns[name], decimals.get(name, "."))
-            return out
-        out, start = np.empty((self.n_rows, len(names))), 0
+            return np.column_stack([to_numbers(columns[name], decimals.get(name, ".")) for name in names])
+        out, start = np.full((self.n_rows, len(names)), np.nan), 0
         for piece in self.pieces(names):
             for place, name in enumerate(names):
                 out[start : start + len(piece), place] = to_numbers(
@@ -79,6 +81,14 @@ class Table:
                 )
             start += len(piece)
         return out
+
+
+def check_width(columns: int) -> None:
+    """Refuse a table with more columns than anyone looks through."""
+    if columns > MOST_COLUMNS:
+        msg = f"The table has {columns:,} columns; up to {MOST_COLUMNS:,} can be read. "
+        msg += "Keep the coordinates, the population and a few others, and export it again."
+        raise ResidentsError(msg)
 
 
 def unique_names(cells: Sequence[str]) -> list[str]:
@@ -89,15 +99,15 @@ def unique_names(cells: Sequence[str]) -> list[str]:
     >>> unique_names(["id", "", "id"])
     ['id', 'Column 2', 'id (2)']
     """
-    names: list[str] = []
+    names: dict[str, None] = {}
+    repeats: dict[str, int] = {}  # how far each name has been counted: no number is tried twice
     for number, cell in enumerate(cells, start=1):
         base = name = " ".join(cell.split()) or f"Column {number}"
-        repeat = 1
         while name in names:
-            repeat += 1
-            name = f"{base} ({repeat})"
-        names.append(name)
-    return names
+            repeats[base] = repeats.get(base, 1) + 1
+            name = f"{base} ({repeats[base]})"
+        names[name] = None
+    return list(names)
 
 
 def as_text(values: pa.ChunkedArray | pa.Array) -> list[str]:

@@ -16,7 +16,7 @@ from tkm_core.residents.encodings import to_utf8
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.numbers import read_number
 from tkm_core.residents.source import Buffer, Source
-from tkm_core.residents.table import LOOK_AT, Table, unique_names
+from tkm_core.residents.table import LOOK_AT, Table, check_width, unique_names
 
 HEAD = 2 << 20  # bytes that are looked at to understand the columns
 LOOK = 1 << 20  # bytes that are looked at to find delimiter and header
@@ -59,6 +59,7 @@ def read_text(source: Source, *, encoding: str | None = None, delimiter: str | N
     if not layout.names:
         msg = f"“{source.name}” holds no table: no line of it has two fields or more."
         raise ResidentsError(msg, needs="delimiter")
+    check_width(len(layout.names))
     head, _ = parse(
         data[layout.start : layout.start + HEAD], layout, layout.names, cut=len(data) > layout.start + HEAD
     )
@@ -235,12 +236,9 @@ def parse(
         msg = "Some lines of the file cannot be taken apart into fields. Check the delimiter and the quotes."
         raise ResidentsError(msg, needs="delimiter") from error
     mended = [fit(row, layout.numeric) for row in rows]
-    places = [layout.names.index(name) for name in names]
+    place_of = {name: place for place, name in enumerate(layout.names)}
     extra = pa.table(
-        {
-            name: pa.array([row[place] or None for row in mended], pa.string())
-            for name, place in zip(names, places, strict=True)
-        }
+        {name: pa.array([row[place_of[name]] or None for row in mended], pa.string()) for name in names}
     )
     return pa.concat_tables([table, extra]), len(mended)
 

@@ -88,6 +88,9 @@ CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
+LONGEST = 200  # characters of a name that are looked at: what comes after is not a name
+
+
 def plain(text: str) -> str:
     """Fold case, width and accents away, in every script."""
     decomposed = unicodedata.normalize("NFKD", CAMEL.sub(" ", text)).casefold()
@@ -126,7 +129,7 @@ def name_score(name: str, meaning: str) -> float:
     (3.0, 2.5)
     """
     known = VOCABULARY[meaning]
-    words = WORD.findall(plain(re.sub(r"[(\[].*?[)\]]", " ", name)))
+    words = WORD.findall(plain(re.sub(r"[(\[].*?[)\]]", " ", name[:LONGEST])))
     letters = [word for word in words if not word.isdigit()]
     joined = "".join(words)
     if not joined:

@@ -1,0 +1,71 @@
+"""GDAL and PROJ kept to the file at hand: only the drivers of our formats, and no request to anywhere."""
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any
+
+import pyogrio
+import pyogrio._ogr
+from pyogrio.core import _register_drivers  # the only way to GDAL's list of drivers
+from pyproj.network import set_network_enabled  # type: ignore[attr-defined]
+
+DRIVERS = {
+    "geojson": ("GeoJSON", "ESRIJSON", "TopoJSON", "JSONFG"),
+    "geopackage": ("GPKG",),
+    "shapefile": ("ESRI Shapefile",),
+    "kml": ("KML", "LIBKML"),
+}
+SETTINGS = {
+    "GDAL_HTTP_PROXY": "none://none",  # no such thing: where a connection is tried at all, it fails at once
+    "GDAL_HTTPS_PROXY": "none://none",
+    "CPL_VSIL_CURL_ALLOWED_EXTENSIONS": ".none",
+    "SHAPE_RESTORE_SHX": "YES",
+    "OGR_GEOJSON_MAX_OBJ_SIZE": "200",  # MB
+}
+ANSWER = 256  # bytes, more than GDAL's record of an answer has
+_one_at_a_time = RLock()  # GDAL's settings and drivers belong to the whole process
+_library = ctypes.CDLL(pyogrio._ogr.__file__)  # reaches into the GDAL that it is built with
+
+os.environ["PROJ_NETWORK"] = "OFF"  # the PROJ within GDAL
+set_network_enabled(False)  # and ours: grids are never fetched
+
+
+@ctypes.CFUNCTYPE(ctypes.c_void_p, *[ctypes.c_void_p] * 7)
+def _refuse(*_: Any) -> int:
+    """Answer a request as one that failed: an empty record, which GDAL frees, with a status that is not zero."""
+    allocate = _library.VSICalloc
+    allocate.restype, allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t, ctypes.c_size_t]
+    answer: int = allocate(1, ANSWER)
+    ctypes.c_int.from_address(answer).value = 1
+    return answer
+
+
+def _answer_requests(answer: Any) -> None:
+    """Have a function answer every request that GDAL is about to make; None: the network again."""
+    # No setting of GDAL turns requests off, and a proxy does not apply where NO_PROXY says so.
+    if hasattr(
+        _library, "CPLHTTPSetFetchCallback"
+    ):  # not where GDAL is built in otherwise: then the settings have to do
+        _library.CPLHTTPSetFetchCallback(answer, None)
+
+
+@contextmanager
+def closed_gdal() -> Iterator[None]:
+    """Let GDAL open files of our formats only, and reach nothing else; afterwards all is as it was before."""
+    with _one_at_a_time:
+        ours = {driver for drivers in DRIVERS.values() for driver in drivers}
+        others = ",".join(driver for driver in pyogrio.list_drivers() if driver not in ours)
+        settings = {**SETTINGS, "GDAL_SKIP": others}
+        before = {name: pyogrio.get_gdal_config_option(name) for name in settings}
+        pyogrio.set_gdal_config_options(settings)
+        _register_drivers()
+        _answer_requests(_refuse)
+        try:
+            yield
+        finally:
+            _answer_requests(None)
+            pyogrio.set_gdal_config_options(before)
+            _register_drivers()
