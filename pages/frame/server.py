@@ -11,7 +11,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -26,7 +25,7 @@ from starlette.routing import Route
 
 from pages.frame.headers import AskedForLink, SecurityHeaders
 from tkm_core.config import Config, ConfigError, config
-from tkm_core.jobs import JobError
+from tkm_core.jobs import JobError, folders
 
 ROOT = Path(__file__).resolve().parents[2]
 AUTH_KEYS = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
@@ -69,9 +68,9 @@ def check_login(settings: Config) -> None:
 
 async def health(_request: Request) -> JSONResponse:
     """200 if pages can be drawn and work can be done, else 503; with how busy it is."""
-    from tkm_core.jobs.tasks import pool
+    from tkm_core.jobs import tasks
 
-    now = pool().health()
+    now = tasks.health()
     body = {
         "status": "ok" if now.well else "no worker",
         "workers": now.workers,
@@ -85,11 +84,11 @@ async def health(_request: Request) -> JSONResponse:
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
     """Workers live as long as the server."""
-    from tkm_core.jobs.tasks import pool
+    from tkm_core.jobs import tasks
 
-    pool()
+    tasks.start()
     yield
-    pool().close()
+    tasks.close()
 
 
 def build(settings: Config) -> st.App:
@@ -109,7 +108,7 @@ def writable_cache() -> None:
     """
     shipped = os.environ.get("NUMBA_CACHE_DIR", "")
     if shipped and Path(shipped).is_dir() and not os.access(shipped, os.W_OK):
-        copy = Path(tempfile.mkdtemp(prefix="numba-"))
+        copy = folders.make("numba")
         shutil.copytree(shipped, copy, dirs_exist_ok=True)
         os.environ["NUMBA_CACHE_DIR"] = str(copy)
 

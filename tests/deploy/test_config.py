@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tkm_core.config import Config, ConfigError
+from tkm_core.jobs.tasks import READERS
 
 ROOT = Path(__file__).parents[2]
 NAMES = ["EVENREACH_" + setting.name.upper() for setting in fields(Config)]
@@ -31,10 +32,23 @@ def test_every_setting_can_be_set() -> None:
         "EVENREACH_BASE_PATH": "tools/reach",
         "EVENREACH_OFFLINE_MAPS": "Yes",
         "EVENREACH_LOGIN": "on",
+        "EVENREACH_READ_SECONDS": "20",
     }
     assert sorted(given) == sorted(NAMES)
     assert Config.read(given) == Config(
-        50, 100_000, 20, 0, 512, 5, 2, 80, "127.0.0.1", "tools/reach", offline_maps=True, login=True
+        50,
+        100_000,
+        20,
+        0,
+        512,
+        5,
+        2,
+        80,
+        "127.0.0.1",
+        "tools/reach",
+        offline_maps=True,
+        login=True,
+        read_seconds=20,
     )
 
 
@@ -75,7 +89,8 @@ def test_compose_passes_every_setting_on_and_its_limits_fit_into_the_container()
     assert Config.read({}) == replace(settings, workers=Config().workers, worker_memory_mb=4_096)
     limit = re.search(r"mem_limit: (\d+)g", text)
     assert limit
-    assert 1_024 + settings.workers * settings.worker_memory_mb <= 1_024 * int(limit[1])
+    processes = settings.workers + READERS
+    assert 1_024 + processes * settings.worker_memory_mb <= 1_024 * int(limit[1])
 
 
 def test_the_operations_page_names_every_setting_with_its_default() -> None:

@@ -288,8 +288,8 @@ def test_a_page_drawn_anew_finds_its_work_again(one: JobPool, tmp_path: Path) ->
 
 
 def test_work_that_takes_too_long_is_stopped_with_a_sentence() -> None:
-    pool = JobPool(1, minutes=0.01)
-    with pytest.raises(JobError, match=r"longer than the 0\.01 minutes"):
+    pool = JobPool(1, seconds=0.6)
+    with pytest.raises(JobError, match=r"longer than the 0\.6 seconds"):
         pool.run("long", work.steps, 60.0, about=ABOUT)
     pool.close()
 
