@@ -15,7 +15,13 @@ class Asker(NamedTuple):
 
 NOBODY = Asker()
 _said: ContextVar[Asker | None] = ContextVar("asker", default=None)
-_find: Callable[[], Asker] = lambda: NOBODY
+
+
+def _nobody() -> Asker:
+    return NOBODY
+
+
+_find: Callable[[], Asker] = _nobody
 
 
 def found_by(find: Callable[[], Asker]) -> None:
