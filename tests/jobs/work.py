@@ -161,3 +161,17 @@ def imported(progress: Progress) -> list[str]:
 def peak_and_inherited(progress: Progress) -> tuple[int, int]:
     """The most memory of this process, as the log says it and as the system counts it from its parent's on."""
     return peak_mb(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 2**10
+
+
+class Takeover:
+    """A message that has the server write a file while it reads the message."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (Path(self.path),)
+
+
+def take_over(path: str, progress: Progress) -> object:
+    return Takeover(path)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tkm_core.jobs import asker
+from tkm_core.jobs import answers, asker
 from tkm_core.jobs.job import Job
 from tkm_core.jobs.line import Line
 from tkm_core.jobs.problems import CLOSED, NO_WORKER, PLANNING, JobError, Sentences
@@ -53,7 +53,8 @@ class JobPool:
         What is said of a job that is lost or takes too long.
     single_use : bool
         Whether a worker ends after one job, so that the next finds nothing of the former; it is then not asked to
-        stop but killed. Of several workers one address always leaves one to the others.
+        stop but killed, and of what it sends only data are taken (see `answers`). Of several workers one address
+        always leaves one to the others.
 
     Examples
     --------
@@ -274,7 +275,7 @@ class JobPool:
                 return None
             self._staff[number] = worker
         with contextlib.suppress(EOFError, OSError):
-            if worker.connection.poll(PATIENCE) and worker.connection.recv()[0] == READY:
+            if worker.connection.poll(PATIENCE) and self._receive(worker)[0] == READY:
                 self._started.set()
                 return worker
         worker.end()
@@ -300,7 +301,7 @@ class JobPool:
             worker.connection.send((job.function, job.arguments))
             while True:
                 if worker.connection.poll(BEAT):
-                    kind, *told = worker.connection.recv()
+                    kind, *told = self._receive(worker)
                     if kind != PROGRESS:
                         return self._answer(job, kind, told[0], told[1], why)
                     job.fraction, job.text = told
@@ -320,6 +321,10 @@ class JobPool:
         except Exception as problem:  # noqa: BLE001  what cannot be sent or read back must not end the desk
             worker.end()
             return "failed", None, problem, 0
+
+    def _receive(self, worker: Worker) -> tuple[Any, ...]:
+        """The next message of a worker; of one that reads what visitors send, nothing but data."""
+        return tuple(answers.receive(worker.connection) if self.single_use else worker.connection.recv())
 
     def _answer(
         self, job: Job, kind: str, what: Any, peak: int, why: str

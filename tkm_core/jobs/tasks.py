@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, cast
 
+import pyarrow as pa
+
 from tkm_core.comparison import neighbourhoods, solve
 from tkm_core.config import config
 from tkm_core.existing import Existing
@@ -16,7 +18,7 @@ from tkm_core.export.planfile import LARGEST
 from tkm_core.jobs import reading
 from tkm_core.jobs.mending import mend_cache
 from tkm_core.jobs.pool import Health, JobPool
-from tkm_core.jobs.problems import READING
+from tkm_core.jobs.problems import READING, JobError
 from tkm_core.methods import Solution
 from tkm_core.plan import Floats, Plan, make_plan
 from tkm_core.progress import Progress, part
@@ -227,6 +229,7 @@ def residents(
         about=about,
         progress=progress,
     )
+    _check_text(found)
     return found
 
 
@@ -252,6 +255,16 @@ def plan_file(key: str, content: bytes, progress: Progress) -> PlanFile:
         ("plan file", key), reading.plan_file, enough, about=about, progress=progress
     )
     return found
+
+
+def _check_text(found: Residents) -> None:
+    """Refuse text that says it lies outside of its own memory: showing it would show the server's."""
+    try:
+        for text in found.labels.values():
+            if isinstance(text, pa.Array):
+                text.validate(full=True)
+    except pa.ArrowInvalid as problem:
+        raise JobError(READING.lost) from problem
 
 
 def _about_files(size: int) -> dict[str, Any]:
