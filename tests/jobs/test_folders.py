@@ -156,5 +156,5 @@ def test_a_worker_that_cannot_start_leaves_no_folder(place: Path, monkeypatch: p
     with pytest.raises(JobError, match="could not start a process"):
         pool.run("none", work.pid, about=ABOUT)
     assert not pool.health().well
-    assert [folder.name for folder in folders.root().iterdir()] == [folders.LOCK]
     pool.close()
+    assert [folder.name for folder in folders.root().iterdir()] == [folders.LOCK]

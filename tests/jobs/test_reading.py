@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.jobs import work
-from tests.jobs.test_pool import ABOUT, until
+from tests.jobs.test_pool import ABOUT, GoneError, until
 from tkm_core import export
 from tkm_core.config import Config
 from tkm_core.jobs import JobError, JobPool, tasks
@@ -29,9 +29,9 @@ def quiet(_fraction: float, _text: str) -> None:
 
 @pytest.fixture(scope="module")
 def readers() -> Iterator[JobPool]:
-    """The readers as the app makes them where it has no workers, with a limit that a test can wait for."""
+    """The readers as the app makes them where it has no workers."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(tasks, "config", lambda: Config(workers=0, worker_memory_mb=700, read_seconds=2))
+    patch.setattr(tasks, "config", lambda: Config(workers=0, worker_memory_mb=700))
     tasks.readers.cache_clear()
     made = tasks.readers()
     patch.undo()
@@ -40,16 +40,24 @@ def readers() -> Iterator[JobPool]:
     tasks.readers.cache_clear()
 
 
-def test_no_reader_is_used_twice(readers: JobPool) -> None:
-    seen = [readers.run(f"home {i}", work.remember, f"home {i}", about=ABOUT) for i in range(4)]
+@pytest.fixture(scope="module")
+def light() -> Iterator[JobPool]:
+    """Readers that bring nothing along and so start at once, for what does not depend on the file."""
+    made = JobPool(2, single_use=True, sentences=READING, seconds=2, memory_mb=700)
+    yield made
+    made.close()
+
+
+def test_no_reader_is_used_twice(light: JobPool) -> None:
+    seen = [light.run(f"home {i}", work.remember, f"home {i}", about=ABOUT) for i in range(4)]
     assert len({pid for pid, _ in seen} | {os.getpid()}) == 5
     assert [held for _, held in seen] == [[f"home {i}"] for i in range(4)], (
         "none holds anything of the former"
     )
 
 
-def test_a_reader_has_ended_before_its_result_is_handed_on(readers: JobPool) -> None:
-    pid, _ = readers.run("gone", work.remember, "home", about=ABOUT)
+def test_a_reader_has_ended_before_its_result_is_handed_on(light: JobPool) -> None:
+    pid, _ = light.run("gone", work.remember, "home", about=ABOUT)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
@@ -97,60 +105,64 @@ def test_files_are_read_by_readers_and_plans_made_by_workers(
     assert asked == {"plans": ["plan", "restore", "table"], "reads": ["read", "read"]}
 
 
-def test_a_read_that_takes_too_long_is_killed_with_a_sentence(readers: JobPool) -> None:
+def test_a_read_that_takes_too_long_is_killed_with_a_sentence(light: JobPool) -> None:
     with pytest.raises(JobError, match=r"Reading this file .* longer than the 2 seconds .* CSV or Parquet"):
-        readers.run("endless", work.deaf, 600.0, about=ABOUT)
-    assert readers.run("after", work.double, 1, about=ABOUT) == 2
+        light.run("endless", work.deaf, 600.0, about=ABOUT)
+    assert light.run("after", work.double, 1, about=ABOUT) == 2
 
 
-def test_a_file_that_crashes_its_reader_is_a_sentence_about_the_file(readers: JobPool) -> None:
+def test_a_file_that_crashes_its_reader_is_a_sentence_about_the_file(light: JobPool) -> None:
     with pytest.raises(JobError, match=r"^Reading this file came to a sudden end: it is damaged, or"):
-        readers.run("crash", work.leave_files, "crashed", about=ABOUT)
+        light.run("crash", work.leave_files, "crashed", about=ABOUT)
     with pytest.raises(MemoryError, match="not enough memory"):
-        readers.run("devour", work.devour, 2_000, about=ABOUT)
-    assert readers.health().well
+        light.run("devour", work.devour, 2_000, about=ABOUT)
+    assert light.health().well
 
 
-def test_reads_of_one_address_never_hold_up_another(readers: JobPool) -> None:
-    """As many files as one may send, each of which would take for ever: another's is read at once."""
-    order: list[str] = []
-
-    def read(visitor: str, address: str, function: object, *arguments: object) -> None:
-        with asking(Asker(visitor, address)):
-            with contextlib.suppress(JobError):
-                readers.run((visitor, arguments), function, *arguments, about=ABOUT)  # type: ignore[arg-type]
-            order.append(visitor)
-
-    with ThreadPoolExecutor(8) as people:
-        for i in range(3):
-            people.submit(read, "Eve", "203.0.113.7", work.deaf, 600.0 + i)
-        until(lambda: readers.health().running == 1 and readers.health().waiting == 2)
-        people.submit(read, "Ann", "198.51.100.4", work.double, 1)
-    assert order == ["Ann", "Eve", "Eve", "Eve"]
+def test_reads_of_one_address_never_hold_up_another(light: JobPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many files as one may send, each of which would take for ever: another's is read meanwhile."""
+    monkeypatch.setattr(light, "seconds", 600)
+    with ThreadPoolExecutor(4) as people, endless_reads(light, people, 4):
+        assert (light.health().running, light.health().waiting) == (1, 3)
+        with asking(Asker("Ann", "198.51.100.4")):
+            assert light.run("Ann", work.double, 1, about=ABOUT) == 2
+        assert (light.health().running, light.health().waiting) == (1, 3)
 
 
-def test_a_plan_does_not_wait_for_reads_nor_a_read_for_plans(readers: JobPool) -> None:
-    plans, done = JobPool(1), threading.Event()
+def test_a_plan_does_not_wait_for_reads_nor_a_read_for_plans(
+    light: JobPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(light, "seconds", 600)
+    plans = JobPool(1)
+    with ThreadPoolExecutor(4) as people:
+        with endless_reads(light, people, 2):
+            assert plans.run("plan", work.double, 1, about=ABOUT) == 2
+        with endless_reads(plans, people, 2):
+            assert light.run("read", work.double, 2, about=ABOUT) == 4
+    plans.close()
+
+
+@contextlib.contextmanager
+def endless_reads(pool: JobPool, people: ThreadPoolExecutor, many: int) -> Iterator[None]:
+    """Work of one visitor that never ends, in the pool for the length of a block."""
+    done = threading.Event()
 
     def wait(_fraction: float, _text: str) -> None:
         if done.is_set():
-            raise KeyboardInterrupt
+            raise GoneError
 
-    with ThreadPoolExecutor(4) as people:
-        long = people.submit(plans.run, "plan", work.steps, 60.0, about=ABOUT, progress=wait)
-        until(lambda: plans.health().running == 1)
-        assert readers.run("read", work.double, 2, about=ABOUT) == 4
-        reads = [people.submit(readers.run, i, work.deaf, 600.0, about=ABOUT) for i in range(2)]
-        until(lambda: readers.health().running >= 1)
+    def read(i: int) -> None:
+        with asking(Asker("Eve", "203.0.113.7")), contextlib.suppress(GoneError):
+            pool.run(i, work.steps, 600.0, about=ABOUT, progress=wait)
+
+    for i in range(many):
+        people.submit(read, i)
+    until(lambda: pool.health().running == 1 and pool.health().waiting == many - 1)
+    try:
+        yield
+    finally:
         done.set()
-        with pytest.raises(KeyboardInterrupt):
-            long.result(20)
-        plans.give_up("plan")
-        assert plans.run("next plan", work.double, 1, about=ABOUT) == 2
-        assert not any(read.done() for read in reads[1:]), "they still read"
-        for read in reads:
-            assert isinstance(read.exception(30), JobError)
-    plans.close()
+        until(lambda: pool.health().running + pool.health().waiting == 0)
 
 
 def test_a_waiting_reader_has_brought_only_what_reading_needs(readers: JobPool) -> None:
@@ -162,9 +174,8 @@ def test_a_waiting_reader_has_brought_only_what_reading_needs(readers: JobPool) 
 
 
 def test_a_plan_file_is_read_and_refused_in_a_reader(
-    readers: JobPool, monkeypatch: pytest.MonkeyPatch
+    readers: JobPool,
 ) -> None:
-    monkeypatch.setattr(readers, "seconds", 60)  # plan files bring the solver along
     plan = make_plan(load_sample("generated", n=300), 3, t=[0, 1], random_state=0)
     saved = tasks.plan_file("good", export.plan_json(plan, 1), quiet)
     assert (saved.k, saved.fingerprint) == (3, plan.residents.fingerprint)
@@ -195,12 +206,12 @@ def test_more_residents_than_allowed_is_a_sentence(readers: JobPool, monkeypatch
         tasks.residents("many", [("many.csv", rows.encode())], {}, quiet)
 
 
-def test_a_reader_between_two_reads_is_not_ill(readers: JobPool) -> None:
+def test_a_reader_between_two_reads_is_not_ill(light: JobPool) -> None:
     """One that has just done its job is being replaced: the server is as well as before."""
     for i in range(3):
-        readers.run(i, work.pid, about=ABOUT)
-        assert readers.health().well
-        assert readers.health().alive == tasks.READERS
+        light.run(i, work.pid, about=ABOUT)
+        assert light.health().well
+        assert light.health().alive == 2
 
 
 def test_sentences_say_what_to_do() -> None:
@@ -209,7 +220,7 @@ def test_sentences_say_what_to_do() -> None:
         assert sentence.endswith(".")
 
 
-def test_nothing_a_reader_wrote_stays(readers: JobPool) -> None:
-    folder = Path(readers.run("write", work.leave_files, "done", about=ABOUT))
+def test_nothing_a_reader_wrote_stays(light: JobPool) -> None:
+    folder = Path(light.run("write", work.leave_files, "done", about=ABOUT))
     assert not folder.exists()
     assert not folder.parent.exists()
