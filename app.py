@@ -11,7 +11,8 @@ from pathlib import Path
 import streamlit as st
 
 from pages import compare, data, guide, how_many, lab, plan
-from pages.frame import address, login, sentences, session, style, uploads
+from pages.frame import address, login, sentences, session, style, uploads, visitor
+from tkm_core.jobs.asker import found_by
 
 ASSETS = Path(__file__).parent / "assets"
 # url (the file's name), what the menu says, what draws it
@@ -27,6 +28,7 @@ PAGES: tuple[tuple[str, str, Callable[[], None]], ...] = (
 
 def main() -> None:
     """Draw the frame, and in it the page that the address names."""
+    found_by(visitor.asker)
     st.set_page_config(
         page_title="EvenReach",
         page_icon=ASSETS / "favicon.png",

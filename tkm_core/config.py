@@ -69,12 +69,14 @@ class Config:
     most_residents: int = _setting(5_000_000, "most residents a plan is made for", 100, 20_000_000)
     most_facilities: int = _setting(60, "largest number of facilities, k", 1, 1_000)
     workers: int = _setting(
-        _workers, "processes for heavy work; 0: none, work is done in the server itself", 0, 64
+        _workers, "processes for planning; 0: none, plans are made in the server itself", 0, 64
     )
     worker_memory_mb: int = _setting(
         4_096, "memory a worker may use, in megabytes; 0: no limit of its own", 0, 1_000_000
     )
-    most_waiting: int = _setting(40, "jobs that may wait in line; more are turned away", 1, 10_000)
+    most_waiting: int = _setting(
+        100, "jobs that may wait in line, half of them from one address; more are turned away", 1, 10_000
+    )
     job_minutes: int = _setting(30, "longest time one job may take", 1, 1_440)
     port: int = _setting(8501, "port the server listens on", 1, 65_535)
     address: str = _setting(
@@ -87,6 +89,7 @@ class Config:
     )
     offline_maps: bool = _setting(default=False, about="no street map: nothing is loaded from outside")
     login: bool = _setting(default=False, about="people sign in (OIDC) before they see anything")
+    read_seconds: int = _setting(60, "longest time reading one file may take", 1, 3_600)
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Config":

@@ -10,13 +10,14 @@ from collections.abc import Callable, Hashable
 
 import streamlit as st
 from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.frame import address
 from pages.frame.sentences import UNEXPECTED
 from pages.frame.session import PATIENCE, StoppedError
+from pages.frame.visitor import asker
 from pages.frame.words import escaped
 from tkm_core.jobs import JobError
+from tkm_core.jobs.asker import asking
 from tkm_core.progress import Progress
 
 LOG = logging.getLogger(__name__)
@@ -43,8 +44,7 @@ class Errand:
         self.key, self.label, self._work = key, label, work
         self.fraction, self.text, self.problem = 0.0, "starting", ""
         self._stopped, self._ended = threading.Event(), threading.Event()
-        context = get_script_run_ctx()
-        self._visitor, self._seen = context.session_id if context else "", time.monotonic()
+        self._asker, self._seen = asker(), time.monotonic()
         threading.Thread(target=self._run, name="errand", daemon=True).start()
         self._ended.wait(PATIENCE)  # what is done at once needs no bar
 
@@ -59,7 +59,8 @@ class Errand:
 
     def _run(self) -> None:
         try:
-            self._work(self._progress)
+            with asking(self._asker):
+                self._work(self._progress)
         except StoppedError:
             pass
         except (ValueError, JobError, MemoryError) as problem:
@@ -72,7 +73,7 @@ class Errand:
 
     def _progress(self, fraction: float, text: str) -> None:
         self.fraction, self.text = min(max(fraction, 0.0), 1.0), text
-        if not runtime.exists() or runtime.get_instance().is_active_session(self._visitor):
+        if not runtime.exists() or runtime.get_instance().is_active_session(self._asker.visitor):
             self._seen = time.monotonic()
         if self._stopped.is_set() or time.monotonic() - self._seen > LINGER:
             raise StoppedError(self.label)

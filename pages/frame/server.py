@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -33,7 +32,7 @@ from pages.frame.connections import Patient
 from pages.frame.doors import HEALTH, Doors
 from pages.frame.headers import AskedForLink, SecurityHeaders
 from tkm_core.config import Config, ConfigError, config
-from tkm_core.jobs import JobError
+from tkm_core.jobs import JobError, folders
 
 try:
     import resource
@@ -84,9 +83,9 @@ def check_login(settings: Config) -> None:
 
 async def health(_request: Request) -> JSONResponse:
     """200 if pages can be drawn, files taken and work done, else 503; with how busy it is."""
-    from tkm_core.jobs.tasks import pool
+    from tkm_core.jobs import tasks
 
-    now = pool().health()
+    now = tasks.health()
     disk_full = await asyncio.to_thread(uploads.full)
     well = now.well and not disk_full
     body = {
@@ -103,13 +102,13 @@ async def health(_request: Request) -> JSONResponse:
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
     """Workers, and the broom for uploads, live as long as the server."""
-    from tkm_core.jobs.tasks import pool
+    from tkm_core.jobs import tasks
 
-    pool()
+    tasks.start()
     broom = asyncio.create_task(uploads.ledger().keep_sweeping())
     yield
     broom.cancel()
-    pool().close()
+    tasks.close()
 
 
 def build(settings: Config) -> st.App:
@@ -190,7 +189,7 @@ def writable_cache() -> None:
     """
     shipped = os.environ.get("NUMBA_CACHE_DIR", "")
     if shipped and Path(shipped).is_dir() and not os.access(shipped, os.W_OK):
-        copy = Path(tempfile.mkdtemp(prefix="numba-"))
+        copy = folders.make("numba")
         shutil.copytree(shipped, copy, dirs_exist_ok=True)
         os.environ["NUMBA_CACHE_DIR"] = str(copy)
 

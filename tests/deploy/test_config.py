@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tkm_core.config import Config, ConfigError
+from tkm_core.jobs.tasks import READERS
 
 ROOT = Path(__file__).parents[2]
 NAMES = ["EVENREACH_" + setting.name.upper() for setting in fields(Config)]
@@ -36,6 +37,7 @@ def test_every_setting_can_be_set() -> None:
         "EVENREACH_BASE_PATH": "tools/reach",
         "EVENREACH_OFFLINE_MAPS": "Yes",
         "EVENREACH_LOGIN": "on",
+        "EVENREACH_READ_SECONDS": "20",
     }
     assert sorted(given) == sorted(NAMES)
     settings = Config.read(given)
@@ -52,6 +54,7 @@ def test_every_setting_can_be_set() -> None:
         worker_memory_mb=512,
         most_waiting=5,
         job_minutes=2,
+        read_seconds=20,
         port=80,
         address="127.0.0.1",
         base_path="tools/reach",
@@ -112,7 +115,8 @@ def test_compose_passes_every_setting_on_and_its_limits_fit_into_the_container()
     assert Config.read({}) == replace(settings, workers=Config().workers, worker_memory_mb=4_096)
     limit = re.search(r"mem_limit: (\d+)g", text)
     assert limit
-    needed = 1_024 + settings.uploads_mb + settings.workers * settings.worker_memory_mb
+    processes = settings.workers + READERS
+    needed = 1_024 + settings.uploads_mb + processes * settings.worker_memory_mb
     assert needed <= 1_024 * int(limit[1])
 
 

@@ -62,7 +62,8 @@ class Running(Server):
     def workers(self) -> list[int]:
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").parent.parent
         found = [int(pid) for task in children.glob("*/children") for pid in task.read_text().split()]
-        return [pid for pid in found if b"tkm_core.jobs.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        # readers come and go with the files they read
+        return [pid for pid in found if b"tkm_core.jobs.tasks" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 def until(condition: Callable[[], bool], seconds: float = 30) -> None:

@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from pickle import PicklingError
 
+import numpy as np
 import pytest
 
 from tests.jobs import work
@@ -288,8 +289,8 @@ def test_a_page_drawn_anew_finds_its_work_again(one: JobPool, tmp_path: Path) ->
 
 
 def test_work_that_takes_too_long_is_stopped_with_a_sentence() -> None:
-    pool = JobPool(1, minutes=0.01)
-    with pytest.raises(JobError, match=r"longer than the 0\.01 minutes"):
+    pool = JobPool(1, seconds=0.6)
+    with pytest.raises(JobError, match=r"longer than the 0\.6 seconds"):
         pool.run("long", work.steps, 60.0, about=ABOUT)
     pool.close()
 
@@ -339,6 +340,15 @@ def test_a_job_without_workers_is_logged_alike(caplog: pytest.LogCaptureFixture)
             JobPool(0).run("left", work.steps, 0.3, about=ABOUT, progress=left)
     assert [json.loads(line)["outcome"] for line in caplog.messages] == ["done", "cancelled"]
     assert '"waited_s": 0.0' in caplog.messages[0]
+
+
+def test_memory_of_the_server_is_not_told_as_a_workers() -> None:
+    """The system counts a new process's most memory from its parent's on; a server may hold gigabytes."""
+    ballast = np.ones(300 * 2**17)
+    pool = JobPool(1)
+    told, inherited = pool.run("peak", work.peak_and_inherited, about=ABOUT)
+    pool.close()
+    assert inherited > ballast.nbytes / 2**20 > told > 5
 
 
 def test_full_disk_is_a_sentence(pool: JobPool) -> None:

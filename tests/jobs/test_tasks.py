@@ -15,12 +15,12 @@ from pandas.testing import assert_frame_equal
 from tests.jobs import work
 from tkm_core import export
 from tkm_core.comparison import solve
-from tkm_core.config import Config
+from tkm_core.existing import Existing
 from tkm_core.experiments import EXPERIMENTS, Dataset, Result
 from tkm_core.jobs import JobPool, lab, tasks
 from tkm_core.plan import make_plan
 from tkm_core.race import race
-from tkm_core.residents import Residents, ResidentsError
+from tkm_core.residents import Report, Residents
 from tkm_core.residents.samples import load_sample
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +51,15 @@ def test_a_plan_from_a_worker_is_the_plan(pool: JobPool) -> None:
     np.testing.assert_array_equal(found.curve.largest_distance, here.curve.largest_distance)
     assert found.residents is town
     assert found.story(3).headline == here.story(3).headline
+    assert export.plan_document(found, 3) == export.plan_document(here, 3), "everything a plan file says"
+
+
+def test_a_plan_with_existing_facilities_from_a_worker_is_the_plan(pool: JobPool) -> None:
+    town = load_sample("generated", n=300)
+    kept = Existing(town.lonlat[:2], ("North", "South"), Report())
+    found = tasks.plan(town, 2, existing=kept, random_state=1, progress=quiet)
+    here = make_plan(town, 2, fixed_lonlat=kept.lonlat, fixed_names=kept.names, random_state=1)
+    assert export.plan_document(found, 5) == export.plan_document(here, 5)
 
 
 def test_a_method_from_a_worker_is_the_method(pool: JobPool) -> None:
@@ -96,6 +105,7 @@ def test_a_plan_restored_by_a_worker_is_the_plan_with_its_curve(pool: JobPool) -
     assert found.plan.residents is town
     np.testing.assert_array_equal(found.plan.path.centers, plan.path.centers)
     np.testing.assert_array_equal(found.plan._curves[None].mean_distance, plan.curve.mean_distance)
+    assert export.plan_document(found.plan, 4) == export.plan_document(plan, 4)
 
 
 def test_a_plan_for_other_data_is_made_anew_by_a_worker(pool: JobPool) -> None:
@@ -168,23 +178,6 @@ def test_names_and_labels_never_leave_the_server_process() -> None:
     assert bare.ids is None
     assert len(bare.report.preview) == 0
     np.testing.assert_array_equal(bare.xy, town.xy)
-
-
-def test_a_file_is_read_in_a_worker_with_its_report(pool: JobPool) -> None:
-    csv = b"name,lon,lat\n<script>alert(1)</script>,1.44,43.6\n=cmd(),1.46,43.61\nC,1.4,43.58\n"
-    found = tasks.residents("k", [("town.csv", csv)], {}, quiet)
-    assert (len(found), found.report.rows_read, found.name) == (3, 3, "town.csv")
-    with pytest.raises(ResidentsError) as refused:
-        tasks.residents("bad", [("bad.csv", b"a,b\n1,2\n")], {}, quiet)
-    assert refused.value.report is not None
-    assert str(refused.value).endswith((".", "?"))
-
-
-def test_more_residents_than_allowed_is_a_sentence(pool: JobPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "config", lambda: Config(most_residents=100))
-    rows = "lon,lat\n" + "".join(f"{1 + i / 1000},43.6\n" for i in range(150))
-    with pytest.raises(ResidentsError, match="150 residents in this file; this server plans for at most 100"):
-        tasks.residents("many", [("many.csv", rows.encode())], {}, quiet)
 
 
 @pytest.mark.parametrize("damage", ["index", "code"])

@@ -3,16 +3,19 @@
 import os
 import resource
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tkm_core.jobs import tasks
-from tkm_core.jobs.worker import leave_rest
-from tkm_core.plan import Plan
+from tkm_core.jobs.worker import leave_rest, peak_mb
+
+if TYPE_CHECKING:
+    from tkm_core.plan import Plan
 
 Progress = Callable[[float, str], None]
 
@@ -58,10 +61,12 @@ def fail_silently(progress: Progress) -> None:
     raise SystemError(msg)
 
 
-def write_on_full_disk(plan: Plan, file_format: str, progress: Progress) -> bytes:
+def write_on_full_disk(plan: "Plan", file_format: str, progress: Progress) -> bytes:
     """As on a disk that gets full on the way: no file may have more than 20,000 bytes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
     try:
+        from tkm_core.jobs import tasks  # not at the top: readers must not bring it along
+
         return tasks._table(plan, 1, "allocations", file_format, progress)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -118,3 +123,55 @@ def count_up(seconds: float, progress: Progress) -> list[int]:
             raise
         time.sleep(0.06)
     return done
+
+
+held: list[str] = []
+
+
+def remember(secret: str, progress: Progress) -> tuple[int, list[str]]:
+    """What earlier jobs left in the memory of this process, and this one leaves."""
+    held.append(secret)
+    return os.getpid(), list(held)
+
+
+def leave_files(how: str, progress: Progress) -> str:
+    """Put homes on the disk, as readers do that need a file, and come to an end in one of several ways."""
+    folder = Path(tempfile.mkdtemp(prefix="residents-"))
+    (folder / "residents.gpkg").write_text("where Ann lives")
+    if how == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "crashed":
+        os.abort()
+    if how == "refused":
+        refuse(progress)
+    if how == "endless":
+        deaf(600, progress)
+    return str(folder)
+
+
+def places_to_write(progress: Progress) -> list[str]:
+    """Where Python, GDAL and SQLite of this process put what is temporary."""
+    return [tempfile.gettempdir(), os.environ["CPL_TMPDIR"], os.environ["SQLITE_TMPDIR"]]
+
+
+def imported(progress: Progress) -> list[str]:
+    return sorted(sys.modules)
+
+
+def peak_and_inherited(progress: Progress) -> tuple[int, int]:
+    """The most memory of this process, as the log says it and as the system counts it from its parent's on."""
+    return peak_mb(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 2**10
+
+
+class Takeover:
+    """A message that has the server write a file while it reads the message."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (Path(self.path),)
+
+
+def take_over(path: str, progress: Progress) -> object:
+    return Takeover(path)

@@ -265,7 +265,7 @@ def _checked_path(saved: PlanFile, residents: Residents) -> TiltedPath:
         if not np.allclose(kept, fixed, rtol=0, atol=1e-6):
             msg = "The existing facilities of this plan file are not where it says they are: it was changed."
             raise PlanFileError(msg)
-    problem = Problem.of(points, residents.weights, saved.k, fixed)
+    problem = Problem.of(points, residents.weights, saved.k)
     again = np.array([_measured(problem, path, i) for i in range(len(path.t))])
     if not np.allclose(
         again[:, :3], np.column_stack([path.city_cost, path.tilted_sse, path.sse]), rtol=1e-4, atol=1e-6

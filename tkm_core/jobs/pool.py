@@ -1,17 +1,16 @@
 """The pool: one line of jobs, a few workers, and everyone who waits for a job's result."""
 
 import contextlib
-import json
-import logging
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import Any
 
-from tkm_core.jobs.problems import BUSY, CLOSED, LOST, NO_WORKER, TOO_LONG, BusyError, JobError
+from tkm_core.jobs import answers, asker
+from tkm_core.jobs.job import Job
+from tkm_core.jobs.line import Line
+from tkm_core.jobs.problems import CLOSED, NO_WORKER, PLANNING, JobError, Sentences
 from tkm_core.jobs.process import Worker
 from tkm_core.jobs.worker import CANCELLED, DONE, PROGRESS, READY, rest_of
 from tkm_core.progress import Progress, silent
@@ -23,32 +22,6 @@ GRACE = 2.0  # seconds a worker gets to stop by itself
 GATHERING = 5  # times as long, if it has to gather what is finished
 PATIENCE = 60.0  # seconds a worker gets to start
 
-log = logging.getLogger("evenreach.jobs")
-
-
-@dataclass(eq=False)
-class Job:
-    """One piece of work, and what is known of it."""
-
-    key: Hashable
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    about: Mapping[str, Any]
-    asked: float = field(default_factory=time.monotonic)
-    begun: float | None = None
-    fraction: float = 0.0
-    text: str = ""
-    askers: int = 0
-    alone_since: float | None = None
-    finished: threading.Event = field(default_factory=threading.Event)
-    result: Any = None
-    problem: BaseException | None = None
-    rest: Callable[[Any], object] | None = None
-
-    def unwanted(self) -> bool:
-        """Whether nobody has waited for it for a while."""
-        return self.alone_since is not None and time.monotonic() - self.alone_since > LINGER
-
 
 @dataclass(frozen=True)
 class Health:
@@ -58,11 +31,7 @@ class Health:
     alive: int
     running: int
     waiting: int
-
-    @property
-    def well(self) -> bool:
-        """Whether work can be done: a worker is there, or none is wanted."""
-        return self.workers == 0 or self.alive > 0
+    well: bool  # work can be done: a worker is there, or none is wanted
 
 
 class JobPool:
@@ -75,11 +44,17 @@ class JobPool:
     memory_mb : int
         What a worker may use; 0: as much as there is.
     most_waiting : int
-        Jobs that may wait in line.
-    minutes : float
+        Jobs that may wait in line; see `Line` for the shares of it.
+    seconds : float
         Longest time of one job.
     modules : sequence of str
         What workers import before their first job, so that it does not wait for it.
+    sentences : Sentences
+        What is said of a job that is lost or takes too long.
+    single_use : bool
+        Whether a worker ends after one job, so that the next finds nothing of the former; it is then not asked to
+        stop but killed, and of what it sends only data are taken (see `answers`). Of several workers one address
+        always leaves one to the others.
 
     Examples
     --------
@@ -95,14 +70,15 @@ class JobPool:
         *,
         memory_mb: int = 0,
         most_waiting: int = 40,
-        minutes: float = 30,
+        seconds: float = 1_800,
         modules: Sequence[str] = (),
+        sentences: Sentences = PLANNING,
+        single_use: bool = False,
     ) -> None:
-        self.workers, self.memory_mb, self.most_waiting = workers, memory_mb, most_waiting
-        self.minutes, self.modules = minutes, tuple(modules)
+        self.workers, self.memory_mb, self.seconds = workers, memory_mb, seconds
+        self.modules, self.sentences, self.single_use = tuple(modules), sentences, single_use
         self._jobs: dict[Hashable, Job] = {}
-        self._line: OrderedDict[int, Job] = OrderedDict()
-        self._running: set[int] = set()
+        self._line = Line(most_waiting, max(1, workers - 1) if single_use else workers)
         self._changed = threading.Condition()
         self._closed = False
         self._started = threading.Event()
@@ -174,8 +150,11 @@ class JobPool:
     def health(self) -> Health:
         """How the pool is now."""
         with self._changed:
-            alive = sum(worker.alive for worker in list(self._staff.values()))
-            return Health(self.workers, alive, len(self._running), len(self._line))
+            staff = list(self._staff.values())
+            # one that was ended after its job is being replaced
+            alive = sum(worker.alive or (self.single_use and worker.ended) for worker in staff)
+            well = self.workers == 0 or alive > 0
+            return Health(self.workers, alive, len(self._line.running), len(self._line), well)
 
     def close(self) -> None:
         """End all workers; whoever still waits is told."""
@@ -212,7 +191,7 @@ class JobPool:
                 outcome = "failed"
             raise
         finally:
-            _write(job, outcome)
+            job.write(outcome)
         return result
 
     def _ask(
@@ -223,16 +202,19 @@ class JobPool:
         about: Mapping[str, Any],
         rest: Callable[[Any], object] | None,
     ) -> Job:
+        who = asker.current()
         with self._changed:
             if self._closed:
                 raise JobError(CLOSED)
             job = self._jobs.get(key)
             if job is None:
-                if len(self._line) >= self.most_waiting:
-                    raise BusyError(BUSY.format(waiting=len(self._line)))
-                job = self._jobs[key] = Job(key, function, arguments, about, rest=rest)
-                self._line[id(job)] = job
+                for left in self._line.left_over(who):
+                    self._finish(left, "cancelled", problem=JobError(self.sentences.lost))
+                job = Job(key, function, arguments, about, who, rest=rest)
+                self._line.join(job)
+                self._jobs[key] = job
                 self._changed.notify()
+            self._line.also_for(job, who)
             job.askers += 1
             job.alone_since = None
         return job
@@ -248,7 +230,7 @@ class JobPool:
         with self._changed:
             if job.begun is not None:
                 return job.text or "starting"
-            before = list(self._line).index(id(job)) if id(job) in self._line else 0
+            before = self._line.place(job)
         if before == 0:
             return "next in line"
         return f"waiting in line, {before} {'job' if before == 1 else 'jobs'} before it"
@@ -270,7 +252,8 @@ class JobPool:
                 self._finish(job, "failed", problem=JobError(NO_WORKER))
                 continue
             outcome, result, problem, peak = self._through(worker, job)
-            if isinstance(problem, MemoryError):  # what it was doing may be half done: a new one is sound
+            # after a lack of memory, what it was doing may be half done: a new one is sound
+            if self.single_use or isinstance(problem, MemoryError):
                 worker.end()
             self._finish(job, outcome, result=result, problem=problem, peak_mb=peak)
         if worker is not None:
@@ -278,9 +261,13 @@ class JobPool:
 
     def _hire(self, number: int) -> Worker | None:
         """Start a worker and wait until it has imported what it needs."""
+        former = self._staff.get(number)
+        if former is not None:
+            former.end()  # what it left on the disk goes, however it ended
         try:
             worker = Worker(self.memory_mb, self.modules)
         except OSError:
+            self._staff.pop(number, None)
             return None
         with self._changed:
             if self._closed:
@@ -288,25 +275,23 @@ class JobPool:
                 return None
             self._staff[number] = worker
         with contextlib.suppress(EOFError, OSError):
-            if worker.connection.poll(PATIENCE) and worker.connection.recv()[0] == READY:
+            if worker.connection.poll(PATIENCE) and self._receive(worker)[0] == READY:
                 self._started.set()
                 return worker
         worker.end()
+        self._staff.pop(number, None)
         return None
 
     def _next(self) -> Job | None:
         """The next job that someone still wants, if one comes within a second."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._line, timeout=1.0)
-            unwanted = [one for one in self._line.values() if self._given_up(one)]
-            for one in unwanted:
-                del self._line[id(one)]
-            job = self._line.popitem(last=False)[1] if self._line and not self._closed else None
+            self._changed.wait_for(lambda: self._closed or self._line.next(), timeout=1.0)
+            for unwanted in filter(self._given_up, self._line):
+                self._finish(unwanted, "cancelled", problem=JobError(self.sentences.lost))
+            job = None if self._closed else self._line.next()
             if job is not None:
                 job.begun = time.monotonic()
-                self._running.add(id(job))
-        for one in unwanted:
-            self._finish(one, "cancelled", problem=JobError(LOST))
+                self._line.begin(job)
         return job
 
     def _through(self, worker: Worker, job: Job) -> tuple[str, Any, BaseException | None, int]:
@@ -316,26 +301,30 @@ class JobPool:
             worker.connection.send((job.function, job.arguments))
             while True:
                 if worker.connection.poll(BEAT):
-                    kind, *told = worker.connection.recv()
+                    kind, *told = self._receive(worker)
                     if kind != PROGRESS:
                         return self._answer(job, kind, told[0], told[1], why)
                     job.fraction, job.text = told
                 now = time.monotonic()
                 if not why:
-                    late = now - started > 60 * self.minutes
+                    late = now - started > self.seconds
                     why = "too long" if late else "cancelled" if self._given_up(job) else ""
                     if why:
-                        stop_by = now + GRACE * (1 if job.rest is None else GATHERING)
+                        stop_by = now + self._grace(job)
                         worker.connection.send((None, ()))
-                if now > stop_by:
+                if now >= stop_by:
                     worker.end()
                     return self._answer(job, CANCELLED, None, 0, why)
         except (EOFError, OSError):
             worker.end()
-            return "lost", None, JobError(LOST), 0
+            return "lost", None, JobError(self.sentences.lost), 0
         except Exception as problem:  # noqa: BLE001  what cannot be sent or read back must not end the desk
             worker.end()
             return "failed", None, problem, 0
+
+    def _receive(self, worker: Worker) -> tuple[Any, ...]:
+        """The next message of a worker; of one that reads what visitors send, nothing but data."""
+        return tuple(answers.receive(worker.connection) if self.single_use else worker.connection.recv())
 
     def _answer(
         self, job: Job, kind: str, what: Any, peak: int, why: str
@@ -345,14 +334,20 @@ class JobPool:
         if kind == CANCELLED:
             if job.rest is not None and what is not None:
                 job.rest(what)
-            sentence = TOO_LONG.format(minutes=f"{self.minutes:g}") if why == "too long" else LOST
-            return why, None, JobError(sentence), peak
+            said = self.sentences.too_long if why == "too long" else self.sentences.lost
+            return why, None, JobError(said.format(limit=_in_words(self.seconds))), peak
         return "out of memory" if isinstance(what, MemoryError) else "failed", None, what, peak
+
+    def _grace(self, job: Job) -> float:
+        """Seconds a worker gets to stop a job by itself."""
+        if self.single_use:
+            return 0.0
+        return GRACE if job.rest is None else GRACE * GATHERING
 
     def _given_up(self, job: Job) -> bool:
         """Whether nobody wants a job any more; if so, whoever asks from now on gets a new one."""
         with self._changed:
-            if not job.unwanted():
+            if job.alone_for() <= LINGER:
                 return False
             if self._jobs.get(job.key) is job:
                 del self._jobs[job.key]
@@ -370,28 +365,19 @@ class JobPool:
         with self._changed:
             if job.finished.is_set():
                 return
-            self._line.pop(id(job), None)
-            self._running.discard(id(job))
+            self._line.leave(job)
+            self._changed.notify_all()  # another of the same address may run now
             if self._jobs.get(job.key) is job:
                 del self._jobs[job.key]
             job.result, job.problem, job.arguments = result, problem, ()
             job.finished.set()
-        _write(job, outcome, peak_mb)
+        job.write(outcome, peak_mb)
 
 
-def _write(job: Job, outcome: str, peak_mb: int = 0) -> None:
-    """One line a job: what and how long, never who."""
-    now = time.monotonic()
-    begun = now if job.begun is None else job.begun
-    line = {
-        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        **job.about,
-        "outcome": outcome,
-        "waited_s": max(0.0, round(begun - job.asked, 3)),
-        "took_s": round(now - begun, 3),
-    }
-    if peak_mb:
-        line["worker_peak_mb"] = peak_mb
-    if outcome == "failed" and job.problem is not None:
-        line["error"] = type(job.problem).__name__
-    log.info(json.dumps(line))
+def _in_words(seconds: float) -> str:
+    """A length of time; minutes where they are whole.
+
+    >>> _in_words(60), _in_words(90), _in_words(1800)
+    ('60 seconds', '90 seconds', '30 minutes')
+    """
+    return f"{seconds / 60:g} minutes" if seconds > 60 and seconds % 60 == 0 else f"{seconds:g} seconds"

@@ -1,5 +1,7 @@
 """What can befall a job, in sentences for whoever waits for it."""
 
+from dataclasses import dataclass
+
 
 class JobError(RuntimeError):
     """A job that was lost, with the sentence for whoever waits for it."""
@@ -9,14 +11,44 @@ class BusyError(JobError):
     """So many jobs wait that no more are taken."""
 
 
-LOST = (
-    "This work was ended from outside before it was done, most likely because the server ran out of memory. "
-    "Everything else goes on. Try again; if it happens again, use fewer residents or fewer facilities."
+@dataclass(frozen=True)
+class Sentences:
+    """What is said of a job that was lost, or that took longer than the limit."""
+
+    lost: str
+    too_long: str
+
+
+PLANNING = Sentences(
+    lost=(
+        "This work was ended from outside before it was done, most likely because the server ran out of memory. "
+        "Everything else goes on. Try again; if it happens again, use fewer residents or fewer facilities."
+    ),
+    too_long=(
+        "This work was stopped because it took longer than the {limit} that this server allows. "
+        "Use fewer residents or fewer facilities, or ask whoever runs the server for more time."
+    ),
 )
-TOO_LONG = (
-    "This work was stopped because it took longer than the {minutes} minutes that this server allows. "
-    "Use fewer residents or fewer facilities, or ask whoever runs the server for more time."
+READING = Sentences(
+    lost=(
+        "Reading this file came to a sudden end: it is damaged, or it needs more memory than the server has. "
+        "Everything else goes on. Open the file in the program that made it, save it again, as CSV for instance, "
+        "and try that one."
+    ),
+    too_long=(
+        "Reading this file was stopped because it took longer than the {limit} that this server allows. "
+        "Save it again with fewer rows or columns, as CSV or Parquet for instance, or ask whoever runs the server "
+        "for more time."
+    ),
 )
 BUSY = "The server has too much to do: {waiting} jobs are waiting already. Please try again in a few minutes."
+BUSY_VISITOR = (
+    "You have {waiting} jobs waiting in line already, which is as many as one visitor may have. "
+    "Please wait until one of them is done."
+)
+BUSY_ADDRESS = (
+    "{waiting} jobs from your network address are waiting in line already, which is as many as one address may have. "
+    "Please try again in a few minutes."
+)
 NO_WORKER = "The server could not start a process for this work. Please try again in a minute."
 CLOSED = "The server is shutting down."

@@ -8,23 +8,29 @@ from collections.abc import Sequence
 from multiprocessing.connection import Pipe
 from pathlib import Path
 
+from tkm_core.jobs import folders
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
 class Worker:
-    """The server's end of one worker process."""
+    """The server's end of one worker process, which has a temporary folder of its own."""
 
     def __init__(self, memory_mb: int, modules: Sequence[str]) -> None:
+        self.ended = False
         self.connection, theirs = Pipe()
+        self.folder = folders.make("worker")
         code = "import sys; from tkm_core.jobs.worker import main; main(sys.argv[1:])"
         search = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-        with theirs:
+        with theirs, contextlib.ExitStack() as undo:
+            undo.callback(folders.remove, self.folder)
             self.process = subprocess.Popen(  # noqa: S603  our own program with our own numbers
                 [sys.executable, "-c", code, str(theirs.fileno()), str(memory_mb), *modules],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": search},
+                env={**os.environ, "PYTHONPATH": search, **folders.temporary_here(self.folder)},
             )
+            undo.pop_all()  # it has started
 
     @property
     def alive(self) -> bool:
@@ -32,8 +38,10 @@ class Worker:
         return self.process.poll() is None
 
     def end(self) -> None:
-        """Kill it, wherever it is."""
+        """Kill it, wherever it is, and remove what it left on the disk."""
+        self.ended = True
         with contextlib.suppress(OSError):
             self.connection.close()
         self.process.kill()
         self.process.wait()
+        folders.remove(self.folder)

@@ -1,29 +1,32 @@
-"""The heavy jobs of the app, each a function that can be sent to a worker, and the one pool of this process."""
+"""The heavy jobs of the app, each a function that can be sent to a worker, and the two pools of this process."""
 
 import atexit
+import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from io import BytesIO
-from typing import Any
+from typing import Any, cast
 
-import numpy as np
+import pyarrow as pa
 
 from tkm_core.comparison import neighbourhoods, solve
 from tkm_core.config import config
-from tkm_core.curve import Curve
 from tkm_core.existing import Existing
-from tkm_core.export import PlanFile, Restored, read_plan_file, restore_plan, to_bytes
+from tkm_core.export import PlanFile, Restored, restore_plan, to_bytes
 from tkm_core.export import table as export_table
+from tkm_core.export.planfile import LARGEST
+from tkm_core.jobs import reading
 from tkm_core.jobs.mending import mend_cache
-from tkm_core.jobs.pool import JobPool
+from tkm_core.jobs.pool import Health, JobPool
+from tkm_core.jobs.problems import READING, JobError
 from tkm_core.methods import Solution
-from tkm_core.path import TiltedPath
 from tkm_core.plan import Floats, Plan, make_plan
 from tkm_core.progress import Progress, part
-from tkm_core.residents import Report, Residents, ResidentsError, load_residents
+from tkm_core.residents import Report, Residents
 
 MODULES = ("tkm_core.jobs.tasks",)  # what a worker imports; doing so also mends its cache of compiled code
+READER_MODULES = ("tkm_core.jobs.rehearsal",)
+READERS = 2  # one is ready while another is replaced; one address never has both
 
 LARGEST_FILE = 400e6  # bytes: it is held in the server's memory until it is fetched
 SMALL = 2_000  # residents; the first plan on a new server need not wait for its workers
@@ -39,11 +42,50 @@ def pool() -> JobPool:
         wanted.workers,
         memory_mb=wanted.worker_memory_mb,
         most_waiting=wanted.most_waiting,
-        minutes=wanted.job_minutes,
+        seconds=60 * wanted.job_minutes,
         modules=MODULES,
     )
     atexit.register(made.close)
     return made
+
+
+@cache
+def readers() -> JobPool:
+    """The pool that reads visitors' files, each in a process of its own, also where nothing else has workers.
+
+    Windows cannot pass a connection to a process: there, files are read in the server.
+    """
+    wanted = config()
+    made = JobPool(
+        0 if os.name == "nt" else READERS,
+        memory_mb=wanted.worker_memory_mb,
+        most_waiting=wanted.most_waiting,
+        seconds=wanted.read_seconds,
+        modules=READER_MODULES,
+        sentences=READING,
+        single_use=True,
+    )
+    atexit.register(made.close)
+    return made
+
+
+def start() -> None:
+    """Start both pools, so that nobody waits for it."""
+    pool()
+    readers()
+
+
+def close() -> None:
+    """End both pools."""
+    pool().close()
+    readers().close()
+
+
+def health() -> Health:
+    """How the pool is, with what readers do; well if both are."""
+    plans, reads = pool().health(), readers().health()
+    running, waiting = plans.running + reads.running, plans.waiting + reads.waiting
+    return replace(plans, running=running, waiting=waiting, well=plans.well and reads.well)
 
 
 def plan(
@@ -73,9 +115,8 @@ def plan(
     """
     fixed, names = (None, ()) if existing is None else (existing.lonlat, existing.names)
     key = ("plan", residents.fingerprint, k, random_state, _bytes(fixed))
-    made = _elsewhere(key, _plan_parts, residents, k, fixed, random_state, progress=progress)
-    path, baseline, curve = made
-    return Plan(residents, k, random_state, "cluster", path, baseline, {None: curve}, names)
+    made: Plan = _elsewhere(key, _plan, residents, k, fixed, random_state, progress=progress)
+    return replace(made, residents=residents, existing_names=names)
 
 
 def solution(
@@ -106,27 +147,6 @@ def radius(residents: Residents, k: int, progress: Progress) -> Floats | None:
     return found
 
 
-def plan_file(key: str, content: bytes, progress: Progress) -> PlanFile:
-    """A plan file as `read_plan_file` reads it, in a worker.
-
-    Parameters
-    ----------
-    key : str
-        A digest of the content.
-    content : bytes
-    progress : callable
-        As in `JobPool.run`.
-
-    Raises
-    ------
-    PlanFileError
-        If it is not a plan file, or damaged.
-    """
-    about = {"job": "plan file", "megabytes": round(len(content) / 1e6, 1)}
-    found: PlanFile = pool().run(("plan file", key), _plan_file, content, about=about, progress=progress)
-    return found
-
-
 def restored(key: Hashable, saved: PlanFile, residents: Residents, progress: Progress) -> Restored:
     """A plan from its file, with its trade-off curve, as `restore_plan` brings it back, from a worker.
 
@@ -145,10 +165,8 @@ def restored(key: Hashable, saved: PlanFile, residents: Residents, progress: Pro
         If the file was changed after it was saved.
     """
     asked = ("restore", residents.fingerprint, key)
-    path, baseline, curve, same_data = _elsewhere(asked, _restored_parts, residents, saved, progress=progress)
-    fixed = saved.fixed_names
-    plan = Plan(residents, saved.k, saved.random_state, saved.criterion, path, baseline, {None: curve}, fixed)
-    return Restored.of(saved, plan, same_data=same_data)
+    made: Restored = _elsewhere(asked, _restored, residents, saved, progress=progress)
+    return Restored.of(saved, replace(made.plan, residents=residents), same_data=made.same_data)
 
 
 def table(key: Hashable, plan: Plan, i: int, what: str, file_format: str, progress: Progress) -> bytes:
@@ -182,7 +200,7 @@ def table(key: Hashable, plan: Plan, i: int, what: str, file_format: str, progre
 def residents(
     key: str, files: Sequence[tuple[str, bytes]], options: Mapping[str, Any], progress: Progress
 ) -> Residents:
-    """Residents as `load_residents` reads them, in a worker: a file that breaks its reader breaks nothing else.
+    """Residents as `load_residents` reads them, in a process for this one read: it harms and learns nothing else.
 
     Parameters
     ----------
@@ -200,36 +218,57 @@ def residents(
     ResidentsError
         If the files cannot be used as they are, or hold more residents than this server plans for.
     """
-    megabytes = sum(len(content) for _, content in files) / 1e6
-    about = {"job": "read", "megabytes": round(megabytes, 1)}
-    work = partial(_read, list(files), dict(options), config().most_residents)
-    found: Residents = pool().run(("read", key), work, about=about, progress=progress)
+    about = _about_files(sum(len(content) for _, content in files))
+    most = config().most_residents
+    found: Residents = readers().run(
+        ("read", key, most),
+        reading.residents,
+        list(files),
+        dict(options),
+        most,
+        about=about,
+        progress=progress,
+    )
+    _check_text(found)
     return found
 
 
-def _read(
-    files: list[tuple[str, bytes]],
-    options: dict[str, Any],
-    most: int,
-    progress: Progress,  # noqa: ARG001  reading is killed, not asked to stop
-) -> Residents:
-    parts = []
-    for name, content in files:
-        part = BytesIO(content)
-        part.name = name
-        parts.append(part)
-    found = load_residents(parts[0] if len(parts) == 1 else parts, name=files[0][0], **options)
-    if len(found) > most:
-        msg = (
-            f"There are {len(found):,} residents in this file; this server plans for at most {most:,}. "
-            "Add them up by block or grid cell, with a column that counts the people of each."
-        )
-        raise ResidentsError(msg, report=found.report)
+def plan_file(key: str, content: bytes, progress: Progress) -> PlanFile:
+    """A plan file as `read_plan_file` reads it, in a process for this one read.
+
+    Parameters
+    ----------
+    key : str
+        A digest of the content.
+    content : bytes
+    progress : callable
+        As in `JobPool.run`.
+
+    Raises
+    ------
+    PlanFileError
+        If it is not a plan file, too large for one, or damaged.
+    """
+    enough = content[: LARGEST + 1]  # of a file that is too large, enough to be refused
+    about = _about_files(len(content))
+    found: PlanFile = readers().run(
+        ("plan file", key), reading.plan_file, enough, about=about, progress=progress
+    )
     return found
 
 
-def _plan_file(content: bytes, progress: Progress) -> PlanFile:  # noqa: ARG001  it is short
-    return read_plan_file(content)
+def _check_text(found: Residents) -> None:
+    """Refuse text that says it lies outside of its own memory: showing it would show the server's."""
+    try:
+        for text in found.labels.values():
+            if isinstance(text, pa.Array):
+                text.validate(full=True)
+    except pa.ArrowInvalid as problem:
+        raise JobError(READING.lost) from problem
+
+
+def _about_files(size: int) -> dict[str, Any]:
+    return {"job": "read", "megabytes": round(size / 1e6, 1)}
 
 
 def _elsewhere(
@@ -250,28 +289,25 @@ def _bytes(fixed: Floats | None) -> bytes:
     return b"" if fixed is None else fixed.tobytes()
 
 
-def _plan_parts(
-    residents: Residents, k: int, fixed: Floats | None, random_state: int, progress: Progress
-) -> tuple[TiltedPath, Floats, Curve]:
-    """What makes a plan beside its residents, which stay where they are."""
+def _plan(residents: Residents, k: int, fixed: Floats | None, random_state: int, progress: Progress) -> Plan:
+    """A plan with its curve."""
     made = make_plan(
-        residents,
-        k,
-        fixed_lonlat=fixed,
-        random_state=random_state,
-        progress=part(progress, 0.0, 0.85),
+        residents, k, fixed_lonlat=fixed, random_state=random_state, progress=part(progress, 0.0, 0.85)
     )
-    curve = made.trade_off(progress=part(progress, 0.85, 1.0))
-    return made.path, np.asarray(made.baseline), curve
+    made.trade_off(progress=part(progress, 0.85, 1.0))
+    return _without_residents(made)
 
 
-def _restored_parts(
-    residents: Residents, saved: PlanFile, progress: Progress
-) -> tuple[TiltedPath, Floats, Curve, bool]:
-    """What makes a restored plan beside its residents, which stay where they are, as their name does."""
+def _restored(residents: Residents, saved: PlanFile, progress: Progress) -> Restored:
+    """A restored plan with its curve."""
     found = restore_plan(saved, residents, progress=part(progress, 0.0, 0.85))
-    curve = found.plan.trade_off(progress=part(progress, 0.85, 1.0))
-    return found.plan.path, found.plan.baseline, curve, found.same_data
+    found.plan.trade_off(progress=part(progress, 0.85, 1.0))
+    return replace(found, plan=_without_residents(found.plan))
+
+
+def _without_residents(plan: Plan) -> Plan:
+    """A plan as it is sent back: its residents are there already."""
+    return replace(plan, residents=cast("Residents", None))
 
 
 def _table(plan: Plan, i: int, what: str, file_format: str, progress: Progress) -> bytes:
