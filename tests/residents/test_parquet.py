@@ -1,9 +1,11 @@
 """Parquet: what a file promises is what it must hold, and nothing but its values comes out."""
 
 import re
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.residents.crafted_parquet import ROWS, claim, parquet_bytes, places_of
@@ -82,3 +84,20 @@ def test_no_reader_makes_room_that_it_may_not_fill():
     for path in Path(parquet_module.__file__).parent.glob("*.py"):
         made = re.findall(r"np\.(?:empty|empty_like|ndarray)\(\(?(\w*)", path.read_text(encoding="utf-8"))
         assert set(made) <= {"0"}, path.name
+
+
+def test_categories_are_read_as_what_they_stand_for() -> None:
+    table = pd.DataFrame(
+        {
+            "lon": [13.40, 13.41, 13.50, 13.52],
+            "lat": [52.50, 52.51, 52.60, 52.61],
+            "district": pd.Categorical(["Mitte", "Mitte", "Pankow", "Pankow"]),
+            "population": pd.Categorical([10, 20, 10, 20]),
+        }
+    )
+    content = BytesIO()
+    table.to_parquet(content)
+    found = load_residents(content.getvalue())
+    assert found.groups is not None
+    assert found.groups.tolist() == ["Mitte", "Mitte", "Pankow", "Pankow"]
+    assert found.weights.tolist() == [10, 20, 10, 20]

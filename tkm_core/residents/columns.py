@@ -307,6 +307,8 @@ def _find_labels(table: Table, roles: Roles, choices: Mapping[str, Choice]) -> N
             continue
         column = table.head[name]
         if is_plain(column.type):
+            if pa.types.is_dictionary(column.type):  # categories of pandas and R; Arrow does not count them
+                column = column.cast(column.type.value_type)
             distinct = pc.count_distinct(column).as_py()
             complete = column.null_count == 0
             if distinct == n_rows and complete and name_score(name, "id"):
