@@ -86,13 +86,7 @@ def served(X: Array, centers: Array, live: NDArray[np.bool_] | None = None) -> t
     5.0
     """
     rows = X if live is None else X[live]
-    low, high = rows.min(axis=0), rows.max(axis=0)
-    with np.errstate(over="ignore"):
-        reach = np.maximum(np.abs(centers - low), np.abs(centers - high)).max(axis=1)
-    nearby = centers[int(reach.argmin())]  # from here nobody is farther than this reach
-    unit = power_of_two(
-        check_width(np.minimum(low, nearby), np.maximum(high, nearby), "X with its facilities")
-    )
+    unit = power_of_two(_reach(rows, centers) or _reach(X, centers))
     with np.errstate(over="ignore"):
         labels, f = nearest(X * (1 / unit), centers * (1 / unit))
     lost = ~np.isfinite(f)
@@ -101,6 +95,15 @@ def served(X: Array, centers: Array, live: NDArray[np.bool_] | None = None) -> t
         msg = f"Row {row} of X lies too far from every facility for its distance to be squared; check its coordinates."
         raise ValueError(msg)
     return labels, f, unit
+
+
+def _reach(X: Array, centers: Array) -> float:
+    """How wide the box of X and one facility is: the facility for which it is smallest."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    with np.errstate(over="ignore"):
+        away = np.maximum(np.abs(centers - low), np.abs(centers - high)).max(axis=1)
+    nearby = centers[int(away.argmin())]
+    return check_width(np.minimum(low, nearby), np.maximum(high, nearby), "X with its facilities")
 
 
 @dataclass(frozen=True)
