@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tkm_core.descent import Descent, Problem
+from tkm_core.descent import Descent, Problem, box
 from tkm_core.kernels import nearest
 from tkm_core.objective import Array, Labels, city_cost, tilted_sse
 
@@ -85,7 +85,7 @@ def served(X: Array, centers: Array, live: NDArray[np.bool_] | None = None) -> t
     >>> float(round(np.sqrt(f[0]) * unit * 1e170, 9))
     5.0
     """
-    rows = X if live is None else X[live]
+    rows = X if live is None or live.all() else X[live]
     unit = power_of_two(_reach(rows, centers) or _reach(X, centers))
     with np.errstate(over="ignore"):
         labels, f = nearest(X * (1 / unit), centers * (1 / unit))
@@ -99,7 +99,7 @@ def served(X: Array, centers: Array, live: NDArray[np.bool_] | None = None) -> t
 
 def _reach(X: Array, centers: Array) -> float:
     """How wide the box of X and one facility is: the facility for which it is smallest."""
-    low, high = X.min(axis=0), X.max(axis=0)
+    low, high = box(X)
     with np.errstate(over="ignore"):
         away = np.maximum(np.abs(centers - low), np.abs(centers - high)).max(axis=1)
     nearby = centers[int(away.argmin())]
@@ -128,7 +128,7 @@ class Frame:
     @classmethod
     def of(cls, X: Array) -> Self:
         """The frame that fits residents X."""
-        low, high = X.min(axis=0), X.max(axis=0)
+        low, high = box(X)
         unit = power_of_two(check_width(low, high, "X"))
         # numbers within a factor of two of each other are subtracted without rounding (Sterbenz)
         with np.errstate(over="ignore"):

@@ -214,7 +214,9 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _score(self, X: Array, weights: Array) -> float:
         live = weights > 0
-        _, f, unit = served(X[live], self.cluster_centers_)
+        if not live.all():
+            X, weights = X[live], weights[live]
+        _, f, unit = served(X, self.cluster_centers_)
         heaviest = power_of_two(float(weights.max()))
-        total = in_units_of(np.dot(weights[live] / heaviest, f), unit, 2, "The sum of squared distances")
+        total = in_units_of(np.dot(weights / heaviest, f), unit, 2, "The sum of squared distances")
         return -float(in_units_of(total, heaviest, 1, "The sum of squared distances"))
