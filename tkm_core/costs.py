@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-LOG_NOISE = 1e-15  # rounding of the logarithm in a tilted cost
+LOG_NOISE = 1e-14  # rounding of the logarithm of a sum over thousands
 
 
 @njit(nogil=True, cache=True)
@@ -33,9 +33,14 @@ def merit(top, mass, weight, total_f, t, small):
 
 
 @njit(nogil=True, cache=True)
-def _between(mean, cost, top):
-    """A tilted cost without the logarithm's rounding: it is no less than the mean (Jensen) and no more than the top."""
-    return min(max(cost, mean), top)
+def _between(mean, cost, top, t):
+    """A tilted cost without the logarithm's rounding, which is all there is of it where t f is tiny.
+
+    It is no less than the mean (Jensen) and no more than the chord of e^{t f} from 0 to the top allows.
+    """
+    if 0.0 < t * top < 1.0:
+        top = np.log1p(mean / top * np.expm1(t * top)) / t
+    return max(min(cost, top), mean)
 
 
 @njit(nogil=True, cache=True)
@@ -64,7 +69,7 @@ def objectives(stats, t, small):
             city += stats[j, 1] * np.exp(t * (stats[j, 0] - city_top))
             # non-members enter as e^0 = 1: W - W_j of them
             inside = stats[j, 1] + max(total - stats[j, 2], 0.0) * np.exp(-t * stats[j, 0])
-            tilted += _between(stats[j, 3] / total, stats[j, 0] + np.log(inside / total) / t, stats[j, 0])
+            tilted += _between(stats[j, 3] / total, stats[j, 0] + np.log(inside / total) / t, stats[j, 0], t)
     if small:
         return np.log1p(city / total) / t, tilted, sse
-    return _between(sse, city_top + np.log(city / total) / t, city_top), tilted, sse
+    return _between(sse, city_top + np.log(city / total) / t, city_top, t), tilted, sse

@@ -13,6 +13,16 @@ FINEST = 1e-26  # of the squared width: costs below 1e-20 of it have fewer than 
 CHUNK = 65_536  # rows per task: fixed, so that sums do not depend on the number of threads
 
 
+def box(X: Array) -> tuple[Array, Array]:
+    """The lowest and the highest coordinate along each axis.
+
+    >>> box(np.array([[0.0, 5.0], [2.0, 3.0]]))
+    (array([0., 3.]), array([2., 5.]))
+    """
+    # column by column: many times as fast as along axis 0 of a table with few columns
+    return np.array([column.min() for column in X.T]), np.array([column.max() for column in X.T])
+
+
 @dataclass(frozen=True)
 class Problem:
     """Residents, weights and the number of facilities that may move; the others are fixed and come last."""
@@ -25,7 +35,8 @@ class Problem:
     @classmethod
     def of(cls, X: Array, weights: Array, n_free: int) -> "Problem":
         """Gather a problem; no distance to the nearest facility is longer than across the residents' box."""
-        return cls(X, weights, n_free, float(((X.max(axis=0) - X.min(axis=0)) ** 2).sum()))
+        low, high = box(X)
+        return cls(X, weights, n_free, float(((high - low) ** 2).sum()))
 
     def small(self, t: float, free: Array) -> bool:
         """Whether t f is so small everywhere that the sums are kept as e^{t f} - 1; ``free`` facilities may move."""

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tkm_core.descent import Descent, Problem
+from tkm_core.descent import Descent, Problem, box
 from tkm_core.kernels import nearest
 from tkm_core.objective import Array, Labels, city_cost, tilted_sse
 
@@ -85,14 +85,8 @@ def served(X: Array, centers: Array, live: NDArray[np.bool_] | None = None) -> t
     >>> float(round(np.sqrt(f[0]) * unit * 1e170, 9))
     5.0
     """
-    rows = X if live is None else X[live]
-    low, high = rows.min(axis=0), rows.max(axis=0)
-    with np.errstate(over="ignore"):
-        reach = np.maximum(np.abs(centers - low), np.abs(centers - high)).max(axis=1)
-    nearby = centers[int(reach.argmin())]  # from here nobody is farther than this reach
-    unit = power_of_two(
-        check_width(np.minimum(low, nearby), np.maximum(high, nearby), "X with its facilities")
-    )
+    rows = X if live is None or live.all() else X[live]
+    unit = power_of_two(_reach(rows, centers) or _reach(X, centers))
     with np.errstate(over="ignore"):
         labels, f = nearest(X * (1 / unit), centers * (1 / unit))
     lost = ~np.isfinite(f)
@@ -101,6 +95,15 @@ def served(X: Array, centers: Array, live: NDArray[np.bool_] | None = None) -> t
         msg = f"Row {row} of X lies too far from every facility for its distance to be squared; check its coordinates."
         raise ValueError(msg)
     return labels, f, unit
+
+
+def _reach(X: Array, centers: Array) -> float:
+    """How wide the box of X and one facility is: the facility for which it is smallest."""
+    low, high = box(X)
+    with np.errstate(over="ignore"):
+        away = np.maximum(np.abs(centers - low), np.abs(centers - high)).max(axis=1)
+    nearby = centers[int(away.argmin())]
+    return check_width(np.minimum(low, nearby), np.maximum(high, nearby), "X with its facilities")
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class Frame:
     @classmethod
     def of(cls, X: Array) -> Self:
         """The frame that fits residents X."""
-        low, high = X.min(axis=0), X.max(axis=0)
+        low, high = box(X)
         unit = power_of_two(check_width(low, high, "X"))
         # numbers within a factor of two of each other are subtracted without rounding (Sterbenz)
         with np.errstate(over="ignore"):

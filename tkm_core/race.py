@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from tkm_core.checks import check_clusters, check_fixed, check_points, check_t, check_weights
 from tkm_core.descent import Descent, descend
-from tkm_core.evaluation import evaluate
 from tkm_core.explore import KMEANS_PP, seeds
 from tkm_core.frame import Framed
 from tkm_core.objective import Array
@@ -208,7 +207,7 @@ def race(
     search = {
         "tilted_sse": model.tilted_sse_,
         "city_cost": model.city_cost_,
-        "sse": evaluate(points, model.cluster_centers_, sample_weight=weights).sse,
+        "sse": model.inertia_ / float(weights.sum()),
     }
     report(1.0, "done")
     return Race(t, k, tuple(legs["newton"]), tuple(legs["sgd"]), tuple(legs["polished"]), search)

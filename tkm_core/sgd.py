@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tkm_core.descent import Descent, Problem
+from tkm_core.descent import Descent, Problem, box
 from tkm_core.explore import KMEANS_PP, seeds
 from tkm_core.objective import Array, city_cost, tilted_sse
 
@@ -28,7 +28,7 @@ def descend_by_sgd(
         raise ValueError(msg)
     X, weights, k = problem.X, problem.weights, problem.n_free
     total = float(weights.sum())
-    low, high = X.min(axis=0), X.max(axis=0)
+    low, high = box(X)
     centers = np.vstack([np.zeros((k, X.shape[1])), fixed])
     seeds(X, weights, centers, k, KMEANS_PP, int(rng.integers(2**31)))
     batch_size = min(batch_size, len(X))

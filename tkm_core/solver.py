@@ -213,7 +213,10 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return self._score(X, check_weights(sample_weight, len(X)))
 
     def _score(self, X: Array, weights: Array) -> float:
-        _, f, unit = served(X, self.cluster_centers_, weights > 0)
+        live = weights > 0
+        if not live.all():
+            X, weights = X[live], weights[live]
+        _, f, unit = served(X, self.cluster_centers_)
         heaviest = power_of_two(float(weights.max()))
         total = in_units_of(np.dot(weights / heaviest, f), unit, 2, "The sum of squared distances")
         return -float(in_units_of(total, heaviest, 1, "The sum of squared distances"))

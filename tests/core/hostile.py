@@ -23,6 +23,7 @@ SENTENCES = (
     "too many for residents in",
     "residents have a weight above 0",
     "linear program",
+    "too far from every facility",
 )
 SECONDS = 60  # for one problem, after which the process ends: a hundred times what the slowest needs
 

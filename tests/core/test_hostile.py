@@ -38,6 +38,17 @@ def test_places_with_a_little_noise_and_a_facility_for_each(t, criterion):
     assert (found.city_cost >= 0).all() and (found.tilted_sse >= 0).all()
 
 
+@pytest.mark.parametrize("t", [1.0, 1e6])
+def test_many_residents_at_few_places_cost_what_the_definition_says(t):
+    """The logarithm of a long sum is rounded more coarsely than these costs are small."""
+    rng = np.random.default_rng(2)
+    many = rng.normal(size=(5, 2))[rng.integers(5, size=70_000)] + 1e-9 * rng.normal(size=(70_000, 2))
+    model = TiltedKMeans(5, t=t, random_state=0, n_init=1).fit(many)
+    judged = evaluate(many, model.cluster_centers_, t=t)
+    assert model.city_cost_ == pytest.approx(judged.city_cost, rel=1e-6)
+    assert model.tilted_sse_ == pytest.approx(judged.tilted_sse, rel=1e-6)
+
+
 def test_a_plan_for_few_places_with_a_little_noise():
     homes = np.array([[1.40, 43.60], [1.45, 43.62], [1.42, 43.58]])[np.arange(30) % 3]
     residents = Residents.from_lonlat(homes + 1e-9 * np.random.default_rng(1).normal(size=homes.shape))

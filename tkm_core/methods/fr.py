@@ -38,7 +38,7 @@ def place(task: Task) -> Placement:
         rows=chosen,
         notes=fewer_note("FR", len(chosen), task.n_clusters),
         details={
-            "lower_bound": service.value / float(task.weights.sum()) * task.unit**2,
+            "lower_bound": service.value / float(task.weights.sum()) * task.unit * task.unit,
             "lp_rounds": service.rounds,
         },
     )

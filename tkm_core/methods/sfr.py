@@ -40,7 +40,7 @@ def place(task: Task, *, delta: float = DELTA) -> Placement:
         notes=fewer_note("SFR", len(rows), task.n_clusters),
         details={
             "representatives": len(points),
-            "lp_value": service.value / float(weights.sum()) * task.unit**2,
+            "lp_value": service.value / float(weights.sum()) * task.unit * task.unit,
             "lp_rounds": service.rounds,
         },
     )
