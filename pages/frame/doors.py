@@ -4,7 +4,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.frame.login import signed_in
+from pages.frame.visitor import network
 
 HEALTH = "/healthz"
 CORE = "/_stcore/"
@@ -73,23 +74,8 @@ def known_host(host: str, names: Sequence[str]) -> bool:
 
 
 def who(scope: Scope) -> str:
-    """Whose share a request counts against: its address, or for IPv6 the network that one household has.
-
-    Examples
-    --------
-    >>> who({"client": ("2001:db8:1:2:3::4", 80)}), who({"client": ("::ffff:10.0.0.1", 80)}), who({})
-    ('2001:db8:1:2::/64', '10.0.0.1', '')
-    """
-    text = (scope.get("client") or ("",))[0]
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return str(text)
-    if address.version == 4:
-        return str(address)
-    if address.ipv4_mapped:
-        return str(address.ipv4_mapped)
-    return str(ip_network((address, 64), strict=False))
+    """Whose share a request counts against: the network it comes from."""
+    return network((scope.get("client") or ("",))[0])
 
 
 def _in_slices(send: Send) -> Send:

@@ -105,9 +105,10 @@ def test_an_upload_cannot_put_links_on_any_page(visit: Visit) -> None:
     page.get_by_role("button", name="Keep these 2 facilities").click()
     expect(page.locator(".st-key-hero")).to_contain_text("2 new and 2 existing facilities")
     settled(page)
+    assert not live(page)
+    assert "www.e.example homes" in words(page)
     address = page.url
     for path, seen in (
-        ("/", ".js-plotly-plot"),
         ("/data", "[data-testid=stDeckGlJsonChart]"),
         ("/compare", ".er-maps img"),
         ("/how_many", ".js-plotly-plot"),

@@ -30,7 +30,7 @@ def honest() -> Plan:
 def forged(plan: Plan, centers: np.ndarray, baseline: np.ndarray) -> bytes:
     """A plan file with other sites, all of its figures made to fit them."""
     home = plan.residents
-    problem = Problem.of(home.scaled, home.weights, plan.k, np.empty((0, 2)))
+    problem = Problem.of(home.scaled, home.weights, plan.k)
     ends = [descend(problem, start, float(t), max_iter=0) for start, t in zip(centers, plan.t, strict=True)]
     path = TiltedPath(
         t=plan.t,
