@@ -19,7 +19,7 @@ WORKDIR /app
 ENV NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=/opt/numba PATH=/opt/venv/bin:$PATH
 RUN find /app /opt/venv -name '*.py' -exec touch -d @1700000000 {} + \
  && python -m compileall -q --invalidation-mode unchecked-hash /app /opt/venv \
- && python -m tkm_core.kernels
+ && python -m tkm_core.clustering.compiled.passes
 
 FROM base
 ARG VERSION=0.1.0
@@ -45,5 +45,5 @@ USER 10001:10001
 EXPOSE 8501
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
-    CMD ["python", "-m", "pages.frame.health"]
-CMD ["python", "-m", "pages.frame.server"]
+    CMD ["python", "-m", "pages.serving.health"]
+CMD ["python", "-m", "pages.serving.server"]

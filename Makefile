@@ -27,7 +27,7 @@ bench: $(VENV)/.installed-dev
 SECONDS := 300
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.residents.fuzz --seconds $(SECONDS)
-	$(BIN)/python -m tests.core.hostile --count 2000
+	$(BIN)/python -m tests.clustering.hostile --count 2000
 
 browser: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.browser.chromium
@@ -37,17 +37,17 @@ $(VENV)/bin/python:
 
 # The solver's kernels are compiled ahead, so that nobody waits for it later, and all of them anew when one changes: what
 # was compiled before holds the others as they were then.
-COMPILED := $(addprefix tkm_core/,kernels.py costs.py tilted_mean.py explore.py coarse.py)
+COMPILED := $(wildcard tkm_core/clustering/compiled/*.py) tkm_core/clustering/stand_ins.py
 $(VENV)/.installed: requirements.txt $(COMPILED) | $(VENV)/bin/python
 	$(BIN)/$(INSTALL) requirements.txt
-	rm -f tkm_core/__pycache__/*.nb[ic]
-	$(BIN)/python -m tkm_core.kernels
+	find tkm_core -name '*.nb[ic]' -delete
+	$(BIN)/python -m tkm_core.clustering.compiled.passes
 	touch $@
 
 $(VENV)/.installed-dev: requirements-dev.txt $(COMPILED) | $(VENV)/bin/python
 	$(BIN)/$(INSTALL) requirements-dev.txt
-	rm -f tkm_core/__pycache__/*.nb[ic]
-	$(BIN)/python -m tkm_core.kernels
+	find tkm_core -name '*.nb[ic]' -delete
+	$(BIN)/python -m tkm_core.clustering.compiled.passes
 	touch $@ $(VENV)/.installed
 
 $(TOOLS)/.installed: requirements-tools.txt

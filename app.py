@@ -2,7 +2,7 @@
 
 A page is one file in pages/ with a function ``render()``, and one line in PAGES below. Its file ends with the three
 lines that hand over to ``main`` when Streamlit runs it by itself, as it does for the first link to a new server.
-What pages share (address, residents, plans, long work, look) is in pages/frame.
+What pages share (address, residents, plans, long work, look) is in pages/shared.
 """
 
 from collections.abc import Callable
@@ -11,8 +11,9 @@ from pathlib import Path
 import streamlit as st
 
 from pages import compare, data, guide, how_many, lab, plan
-from pages.frame import address, login, sentences, session, style, uploads, visitor
-from tkm_core.jobs.asker import found_by
+from pages.serving import login, uploads, visitor
+from pages.serving.jobs.asker import found_by
+from pages.shared import address, errors, session, theme
 
 ASSETS = Path(__file__).parent / "assets"
 # url (the file's name), what the menu says, what draws it
@@ -35,11 +36,11 @@ def main() -> None:
         layout="wide",
         initial_sidebar_state=272,
     )
-    st.html(style.css(session.theme()))
+    st.html(theme.css(session.theme()))
     login.gate()
     st.logo(ASSETS / f"logo-{session.theme()}.svg", size="large")
     pages = {
-        url: st.Page(sentences.told(render), title=title, url_path=url, default=number == 0)
+        url: st.Page(errors.told(render), title=title, url_path=url, default=number == 0)
         for number, (url, title, render) in enumerate(PAGES)
     }
     st.session_state["pages"] = pages

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from tkm_core.plan import Plan, make_plan
+from tkm_core.planning.plan import Plan, make_plan
 from tkm_core.residents.samples import SAMPLES, load_sample
 
 COUNTS = (4, 6, 8, 12)

@@ -54,7 +54,7 @@ class Server:
             own = ["--server.address", "127.0.0.1", "--server.port", str(self.port)]
             command, health, where = [*STREAMLIT, *own], "_stcore/health", {}
         else:
-            command, health = ["pages.frame.server"], "healthz"
+            command, health = ["pages.serving.server"], "healthz"
             where = {"EVENREACH_PORT": str(self.port), "EVENREACH_ADDRESS": "127.0.0.1"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", *command],

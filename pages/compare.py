@@ -4,9 +4,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.frame import address, controls, rivals, session, words
+from pages.shared import address, compared_methods, markdown, session, sidebar
 from tkm_core import figures
-from tkm_core.comparison import (
+from tkm_core.figures import methods_charts as comparison
+from tkm_core.figures.small_maps import small_maps
+from tkm_core.methods import METHODS, describe
+from tkm_core.planning.methods_compared import (
     MEASURES,
     Compared,
     facility_numbers,
@@ -19,19 +22,16 @@ from tkm_core.comparison import (
     sampling,
     verdict,
 )
-from tkm_core.figures import comparison
-from tkm_core.figures.small_maps import small_maps
-from tkm_core.methods import METHODS, describe
-from tkm_core.plan import Plan
+from tkm_core.planning.plan import Plan
 
 VARIANCES = {"variance": "squared distance", "variance_of_distance": "distance"}
 
 
 def render() -> None:
     """Run the methods, then say, tabulate, chart and map what they do."""
-    place = controls.problem()
+    place = sidebar.problem()
     names, patience = _wishes()
-    controls.units_and_standard()
+    sidebar.units_and_standard()
     session.show_notices()
     k, t, look = address.get("k"), address.get("t"), session.look(place.people)
     if not names:
@@ -45,14 +45,14 @@ def render() -> None:
         if not names:
             return
     try:
-        compared = rivals.run(place, k, t, names, patience)
+        compared = compared_methods.run(place, k, t, names, patience)
     except session.StoppedError:
-        compared = rivals.finished(place, k, t, names, patience)
+        compared = compared_methods.finished(place, k, t, names, patience)
     if not compared:
         return
     missing = [describe(name).title for name in names if name not in {one.name for one in compared}]
     _verdict(place, compared, missing, look)
-    plan = rivals.plan_of(place, k)
+    plan = compared_methods.plan_of(place, k)
     _table(compared, look)
     st.markdown(f":small[:gray[{other_arrangement(compared, plan.evaluation(plan.index(t)), look.unit)}]]")
     _charts(compared, look)
@@ -81,8 +81,8 @@ def _wishes() -> tuple[list[str], float]:
         )
         limit = st.segmented_control(
             "Most time a method may take",
-            list(rivals.PATIENCE),
-            default=next(iter(rivals.PATIENCE)),
+            list(compared_methods.PATIENCE),
+            default=next(iter(compared_methods.PATIENCE)),
             required=True,
             key="patience",
             persist_state="session",
@@ -101,7 +101,7 @@ def _wishes() -> tuple[list[str], float]:
             width="stretch",
             help="The paper measures the squared distance; the Plan page tells the variance of the distance.",
         )
-    return [name for name in METHODS if name in chosen], rivals.PATIENCE[str(limit)]
+    return [name for name in METHODS if name in chosen], compared_methods.PATIENCE[str(limit)]
 
 
 def _verdict(
@@ -115,7 +115,7 @@ def _verdict(
         facilities = f"{k} new and {place.existing.words}"
     with st.container(key="hero", gap="xsmall"):
         st.markdown(
-            f"# {words.toned(told)}" if told else f"# {facilities} for {words.escaped(place.title)}",
+            f"# {markdown.toned(told)}" if told else f"# {facilities} for {markdown.escaped(place.title)}",
             anchors=False,
         )
         fair = [
@@ -123,7 +123,7 @@ def _verdict(
             sampling(compared, len(place.residents), place.people),
             freedom(compared, place.people),
         ]
-        st.markdown(f":gray[{words.escaped(' '.join(part for part in fair if part))}]")
+        st.markdown(f":gray[{markdown.escaped(' '.join(part for part in fair if part))}]")
     if missing:
         st.markdown(f":orange[Not run yet: {', '.join(missing)}.]")
 
@@ -185,7 +185,7 @@ def _maps(place: session.City, plan: Plan, compared: Sequence[Compared], look: f
     """Small maps side by side; the same colour is the same part of the city on each."""
     reference = plan.path.centers[plan.index(address.get("t"))]
     numbers = [facility_numbers(reference, one.solution.centers) for one in compared]
-    ground = rivals.ground_of(place)
+    ground = compared_methods.ground_of(place)
     st.header("Where each method builds", anchor=False)
     st.html(small_maps(compared, numbers, ground, look, plan.k if plan.existing else None))
 
@@ -193,7 +193,7 @@ def _maps(place: session.City, plan: Plan, compared: Sequence[Compared], look: f
 def _about(compared: Sequence[Compared], look: figures.Look) -> None:
     """Every figure behind the charts, what the runs remarked, and where the methods come from."""
     for remark in remarks(compared):
-        st.markdown(f":small[:gray[{words.escaped(remark)}]]")
+        st.markdown(f":small[:gray[{markdown.escaped(remark)}]]")
     with st.expander("Figures per cluster", icon=":material/table:"):
         st.dataframe(comparison.cluster_table(compared, look), hide_index=True, width="stretch")
     with st.expander("What the methods do, and who published them", icon=":material/menu_book:"):

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from pages.frame import address, planfiles, session, upload, words
+from pages.shared import address, markdown, plan_files, session, upload
 from tkm_core import figures
-from tkm_core.existing import Existing
 from tkm_core.residents import Residents, ResidentsError
+from tkm_core.residents.existing import Existing
 from tkm_core.residents.samples import SAMPLES
 
 
@@ -18,7 +18,9 @@ def render() -> None:
     st.title("Where people live", anchor=False)
     place = session.city()
     kept = "" if place.existing is None else f", and {place.existing.words}"
-    st.markdown(f":gray[In use now: **{words.escaped(place.title)}**, {words.escaped(place.size)}{kept}.]")
+    st.markdown(
+        f":gray[In use now: **{markdown.escaped(place.title)}**, {markdown.escaped(place.size)}{kept}.]"
+    )
     left, right = st.columns([1, 1.15], gap="large")
     with left:
         files = upload.RESIDENTS.files()
@@ -50,7 +52,7 @@ def _preview(found: Residents) -> None:
     name_spot, people_spot = st.columns([1.6, 1])
     title = name_spot.text_input(
         "Name of these data",
-        words.plain(found.name, "Your data"),
+        markdown.plain(found.name, "Your data"),
         max_chars=80,
         key="title",
         help="As it shall stand on the page, in the report and in the names of downloads.",
@@ -69,7 +71,7 @@ def _preview(found: Residents) -> None:
             upload.RESIDENTS.discard()
             st.switch_page(session.page("plan"))
         st.markdown(
-            f":gray[{words.escaped(place.size)}. Nothing is used until you press this.]", width="content"
+            f":gray[{markdown.escaped(place.size)}. Nothing is used until you press this.]", width="content"
         )
     _map(place, "preview_map")
 
@@ -184,7 +186,7 @@ def _nothing_yet() -> None:
                 address.put("upload", "")
                 st.switch_page(session.page("plan"))
             st.markdown(f":small[:gray[{sample.description}]]", width="stretch")
-    planfiles.reopen()
+    plan_files.reopen()
 
 
 def _row() -> st.delta_generator.DeltaGenerator:

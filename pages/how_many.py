@@ -5,21 +5,21 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from pages.frame import address, controls, session
-from pages.frame.words import escaped
+from pages.serving.jobs import tasks
+from pages.shared import address, session, sidebar
+from pages.shared.markdown import escaped
 from tkm_core import figures
-from tkm_core.counts import Count, compare_counts, one_more, sampled
-from tkm_core.figures.by_count import COUNT_AXES, by_count, count_words, values
-from tkm_core.jobs import tasks
-from tkm_core.plan import Plan
+from tkm_core.figures.how_many_chart import COUNT_AXES, by_count, count_words, values
+from tkm_core.planning.how_many import Count, compare_counts, one_more, sampled
+from tkm_core.planning.plan import Plan
 
 MOST = 12
 
 
 def render() -> None:
     """Solve for every number of facilities around the chosen one, and show what each buys."""
-    place = controls.problem()
-    controls.units_and_standard()
+    place = sidebar.problem()
+    sidebar.units_and_standard()
     session.show_notices()
     k, t, look = address.get("k"), address.get("t"), session.look(place.people)
     last = min(max(MOST, k + 3), len(place.residents))

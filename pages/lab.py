@@ -6,15 +6,15 @@ from typing import Any, cast
 
 import streamlit as st
 
-from pages.frame import address, controls, knobs, session, words
+from pages.serving.jobs import lab
+from pages.shared import address, experiment_settings, markdown, session, sidebar
 from tkm_core import export, figures
 from tkm_core.experiments import EXPERIMENTS, Dataset, Experiment, Result
 from tkm_core.experiments.data import blobs
 from tkm_core.experiments.drawing import one_below_another
 from tkm_core.figures.convergence import ACROSS, COST_WORDS, convergence, convergence_words
-from tkm_core.jobs import lab
+from tkm_core.methods.solver_race import Race
 from tkm_core.progress import Progress
-from tkm_core.race import Race
 
 RACE = "solvers"
 CITY, OWN = "city", "own"
@@ -27,7 +27,7 @@ LARGEST = 20_000  # points of a sample: beyond, SGD takes minutes a run
 
 def render() -> None:
     """Choose an experiment and its data at the side; its knobs, its figure and its numbers here."""
-    place = controls.problem()
+    place = sidebar.problem()
     name = _experiment()
     session.show_notices()
     if place.existing is not None:
@@ -80,7 +80,7 @@ def _solvers(place: session.City) -> None:
         st.markdown(
             ":gray[Both solvers start from the same k-means++ seeds and lower the same cost. Newton finds each "
             "facility’s best place in every step; the paper’s SGD takes many small steps on random batches. "
-            f"{words.escaped(name)}; t = {found.t:g}, {found.k} facilities.]"
+            f"{markdown.escaped(name)}; t = {found.t:g}, {found.k} facilities.]"
         )
     look = session.look(place.people)
     with st.container(horizontal=True, gap="medium"):
@@ -205,8 +205,8 @@ def _settings(experiment: Experiment) -> dict[str, Any]:
     city = st.session_state["lab_data"] == CITY and isinstance(usual.get("k"), int)
     with st.expander("Settings", icon=":material/tune:"):
         if not city:
-            return knobs.settings(f"{experiment.name}_{effort}", usual)
-        return knobs.settings(f"{experiment.name}_{effort}_{k}", {**usual, "k": k})
+            return experiment_settings.settings(f"{experiment.name}_{effort}", usual)
+        return experiment_settings.settings(f"{experiment.name}_{effort}_{k}", {**usual, "k": k})
 
 
 def _asked_for(key: tuple[Any, ...]) -> bool:
@@ -272,7 +272,7 @@ def _show(experiment: Experiment, result: Result, asked: dict[str, Any]) -> None
             "are in units of the data’s spread.]]"
         )
     st.header("What the numbers say", anchor=False)
-    st.markdown("\n".join(f"- {words.escaped(note)}" for note in result.notes))
+    st.markdown("\n".join(f"- {markdown.escaped(note)}" for note in result.notes))
     with st.expander(f"The numbers, {len(result.table):,} rows", icon=":material/table:"):
         st.dataframe(result.table.head(10_000), hide_index=True, width="stretch")
         st.download_button(

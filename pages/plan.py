@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from pages.frame import address, controls, exports, rivals, sentences, session, words
+from pages.shared import address, compared_methods, downloads, errors, markdown, session, sidebar
 from tkm_core import figures
 from tkm_core.figures.drawn import DrawnDeck
-from tkm_core.plan import Plan
+from tkm_core.planning.plan import Plan
 
 MAP_HEIGHT, PHONE_HEIGHT = 588, 400
 TICK, SLOWEST = 0.65, 5.2  # seconds between two steps of the dial while it plays
@@ -14,12 +14,12 @@ STRIDE = 2  # settings of the dial that one step takes
 
 def render() -> None:
     """Controls at the side; the sentence, the dial, the map and the figures in one part that redraws alone."""
-    place = controls.problem()
+    place = sidebar.problem()
     session.show_notices()
     plan = session.plan_of(place, address.get("k"))
-    controls.wishes(plan)
+    sidebar.wishes(plan)
     beat = st.session_state["beat"] if st.session_state.get("playing") else None
-    st.fragment(sentences.told(_consequences), run_every=beat)(place, plan)
+    st.fragment(errors.told(_consequences), run_every=beat)(place, plan)
 
 
 def _consequences(place: session.City, plan: Plan) -> None:
@@ -32,16 +32,18 @@ def _consequences(place: session.City, plan: Plan) -> None:
     story = plan.story(i, unit=look.unit, standard=standard, people=place.people)
 
     with st.container(key="hero", gap="xsmall"):
-        st.markdown(words.headline(story), anchors=False)
-        st.markdown(words.detail(story, plan, i, address.get("budget")))
+        st.markdown(markdown.headline(story), anchors=False)
+        st.markdown(markdown.detail(story, plan, i, address.get("budget")))
     left, right = st.container(key="body").columns([1.7, 1], gap="medium")
     with left:
         _dial()
         map_spot = st.container()
     with right, st.container(gap="xsmall"):
-        st.table(words.figures_table(story), border="horizontal", hide_index=True)
+        st.table(markdown.figures_table(story), border="horizontal", hide_index=True)
         _tradeoff(place, plan, i, look)
-        st.markdown(f"**Who lives how near** :gray[share of {words.escaped(place.people)} within a distance]")
+        st.markdown(
+            f"**Who lives how near** :gray[share of {markdown.escaped(place.people)} within a distance]"
+        )
         st.plotly_chart(
             session.drawn(
                 place,
@@ -71,7 +73,7 @@ def _consequences(place: session.City, plan: Plan) -> None:
             alt=figures.map_words(plan, i, evaluation, look),
         )
         st.html(figures.map_legend(figures.colour_scheme(plan, look), ground, look, existing=plan.existing))
-    exports.sidebar(place, plan, i, story, look)
+    downloads.sidebar(place, plan, i, story, look)
     if not st.session_state.get("playing"):
         address.write()
 
@@ -170,7 +172,7 @@ def _tradeoff(place: session.City, plan: Plan, i: int, look: figures.Look) -> No
                     persist_state="session",
                 )
     x, y, budget = address.get("x"), address.get("y"), address.get("budget")
-    others = rivals.on_tradeoff(plan, x, y)
+    others = compared_methods.on_tradeoff(plan, x, y)
     st.plotly_chart(
         session.drawn(
             place,

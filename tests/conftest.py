@@ -7,7 +7,7 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
 
-WITH_SERVERS = ("tests/browser/", "tests/deploy/", "tests/jobs/")
+WITH_SERVERS = ("tests/browser/", "tests/serving/", "tests/jobs/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,24 +13,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tkm_core.evaluation import Evaluation, evaluate
+    from tkm_core.clustering.estimator import TiltedKMeans
+    from tkm_core.clustering.path import TiltedPath, tilted_path
+    from tkm_core.evaluation import Evaluation, evaluate, neighbourhood_radius
     from tkm_core.methods import METHODS, MethodTooLargeError, Solution, run_method
-    from tkm_core.neighbourhood import neighbourhood_radius
-    from tkm_core.path import TiltedPath, tilted_path
-    from tkm_core.plan import Plan, make_plan
+    from tkm_core.planning.plan import Plan, make_plan
     from tkm_core.residents import Residents, ResidentsError, load_residents
     from tkm_core.residents.samples import SAMPLES, load_sample
-    from tkm_core.solver import TiltedKMeans
 
 _ROOMS = {
-    "tkm_core.evaluation": ("Evaluation", "evaluate"),
+    "tkm_core.evaluation.evaluation": ("Evaluation", "evaluate"),
     "tkm_core.methods": ("METHODS", "MethodTooLargeError", "Solution", "run_method"),
-    "tkm_core.neighbourhood": ("neighbourhood_radius",),
-    "tkm_core.path": ("TiltedPath", "tilted_path"),
-    "tkm_core.plan": ("Plan", "make_plan"),
+    "tkm_core.evaluation.neighbourhood": ("neighbourhood_radius",),
+    "tkm_core.clustering.path": ("TiltedPath", "tilted_path"),
+    "tkm_core.planning.plan": ("Plan", "make_plan"),
     "tkm_core.residents": ("Residents", "ResidentsError", "load_residents"),
     "tkm_core.residents.samples": ("SAMPLES", "load_sample"),
-    "tkm_core.solver": ("TiltedKMeans",),
+    "tkm_core.clustering.estimator": ("TiltedKMeans",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

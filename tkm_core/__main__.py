@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tkm_core.arguments import BAD_INPUT, READING, STOPPED, parser
-from tkm_core.terminal import complain, progress_bar, say, say_table
+from tkm_core.cli.arguments import BAD_INPUT, READING, STOPPED, parser
+from tkm_core.cli.terminal import complain, progress_bar, say, say_table
 
 if TYPE_CHECKING:
-    from tkm_core.existing import Existing
-    from tkm_core.plan import Plan
+    from tkm_core.planning.plan import Plan
     from tkm_core.residents import Residents
+    from tkm_core.residents.existing import Existing
 
 MOST_GROUPS = 20  # are listed
 MEASURES = (
@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _plan(arguments: argparse.Namespace) -> int:
     """Make a plan, tell what it does, write what was asked for."""
-    from tkm_core.story import METRES
+    from tkm_core.stories.plan_story import METRES
 
     if arguments.t is not None and arguments.budget is not None:
         msg = "Give -t or --budget, not both: the budget chooses t."
@@ -99,7 +99,7 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
     """Make the plan, or bring a saved one back."""
     import numpy as np
 
-    from tkm_core.plan import PLAN_CRITERION, PLAN_T, make_plan
+    from tkm_core.planning.plan import PLAN_CRITERION, PLAN_T, make_plan
 
     if arguments.load:
         from tkm_core.export import read_plan_file, restore_plan
@@ -133,8 +133,8 @@ def _existing(arguments: argparse.Namespace, residents: "Residents") -> "Existin
     """Read the facilities that are there already, if any are named."""
     if not arguments.existing:
         return None
-    from tkm_core.existing import read_existing
     from tkm_core.residents import load_residents
+    from tkm_core.residents.existing import read_existing
 
     existing = read_existing(lambda options: load_residents(arguments.existing, **options), residents)
     say(f"Existing facilities: {existing.report}")
@@ -176,11 +176,11 @@ def _write(plan: "Plan", i: int, targets: dict[str, Path], arguments: argparse.N
 
 def _compare(arguments: argparse.Namespace) -> int:
     """Run every method on the same residents and measure all in the same way."""
-    from tkm_core.comparison import Compared, judge, keeps_existing, left_out, solve
     from tkm_core.methods import METHODS, describe
     from tkm_core.methods.method import MAX_SECONDS
+    from tkm_core.planning.methods_compared import Compared, judge, keeps_existing, left_out, solve
     from tkm_core.progress import part
-    from tkm_core.story import METRES, POWERS
+    from tkm_core.stories.plan_story import METRES, POWERS
 
     chosen = (
         list(METHODS) if not arguments.methods else [name.strip() for name in arguments.methods.split(",")]
@@ -268,7 +268,7 @@ def _residents(arguments: argparse.Namespace) -> "tuple[Residents, str]":
 
 def _say_sites(plan: "Plan", i: int, unit: str) -> None:
     """List where the facilities are and whom they serve."""
-    from tkm_core.story import METRES
+    from tkm_core.stories.plan_story import METRES
 
     found, lonlat = plan.evaluation(i), plan.centers_lonlat(i)
     head = ("facility", "longitude", "latitude", "people", f"farthest, {unit}", "")
@@ -285,7 +285,7 @@ def _say_groups(plan: "Plan", i: int, unit: str) -> None:
     """Tell how each group fares, the worst-off first, if the residents have groups."""
     if plan.residents.groups is None:
         return
-    from tkm_core.groups import by_group
+    from tkm_core.planning.groups import by_group
 
     groups = by_group(plan, i, unit=unit)
     head = (

@@ -9,12 +9,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit, drawn, settled
-from tkm_core.existing import Existing
 from tkm_core.export import plan_json
 from tkm_core.figures import MapGround
 from tkm_core.figures.geometry import TILE, mercator
-from tkm_core.plan import make_plan
+from tkm_core.planning.plan import make_plan
 from tkm_core.residents import Report, Residents
+from tkm_core.residents.existing import Existing
 from tkm_core.residents.samples import load_sample
 
 EVIL = (

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit, drawn, headline, picture, ready, settled
-from tkm_core.plan import make_plan
+from tkm_core.planning.plan import make_plan
 from tkm_core.residents.samples import load_sample
 
 pytestmark = pytest.mark.xdist_group("browser")

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from tkm_core.clustering.estimator import TiltedKMeans
 from tkm_core.experiments import EXPERIMENTS, blobs
 from tkm_core.experiments.convergence import by_epochs, by_rate, by_t
 from tkm_core.experiments.model import seed_of
-from tkm_core.solver import TiltedKMeans
 
 SHORT = {"repeats": 2, "iterations": 30, "size": 120, "k": 3}
 

@@ -15,7 +15,7 @@ from tkm_core.figures.maps import continuous_ways
 from tkm_core.figures.palette import DARK, LIGHT, Palette, contrast, rgb
 from tkm_core.figures.report import html_report
 from tkm_core.figures.units import format_length
-from tkm_core.plan import Plan, make_plan
+from tkm_core.planning.plan import Plan, make_plan
 from tkm_core.residents import Residents
 from tkm_core.residents.samples import load_sample
 

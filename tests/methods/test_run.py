@@ -98,7 +98,7 @@ def test_kmeans_is_scikit_learns():
 
 
 def test_tkm_is_the_estimator_and_takes_its_options():
-    from tkm_core.solver import TiltedKMeans
+    from tkm_core.clustering.estimator import TiltedKMeans
 
     points, weights = residents(2, n=80)
     existing = [[5.0, 5.0]]

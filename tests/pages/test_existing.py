@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.frame import session
+from pages.shared import session
 from tests.pages.conftest import Opened, turn_to
-from tkm_core.existing import Existing
 from tkm_core.export import plan_json
-from tkm_core.plan import make_plan
+from tkm_core.planning.plan import make_plan
 from tkm_core.residents import Report
+from tkm_core.residents.existing import Existing
 from tkm_core.residents.samples import load_sample
 
 NAME = "East <script>alert(1)</script> ![x](https://e.example)"

@@ -5,7 +5,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.frame.knobs import numbers
+from pages.shared.experiment_settings import numbers
 from tests.pages.conftest import Opened, turn_to
 from tkm_core.experiments import EXPERIMENTS
 

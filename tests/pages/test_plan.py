@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.frame import errand, session
-from pages.frame.address import DIAL
+from pages.serving.jobs import tasks
+from pages.shared import background, session
+from pages.shared.address import DIAL
 from tests.pages.conftest import Opened
-from tkm_core.jobs import tasks
 
 
 def said(app: AppTest) -> str:
@@ -220,12 +220,12 @@ def test_a_table_nobody_waits_for_is_given_up(opened: Opened, monkeypatch: pytes
     left, waits = endless("writing")
     app = opened(dataset="generated-12k", k="5")
     monkeypatch.setattr(tasks, "table", waits)
-    monkeypatch.setattr(errand, "LINGER", 0.2)
+    monkeypatch.setattr(background, "LINGER", 0.2)
     app.button(key="make_allocations").click().run()
     assert not left.is_set()
-    monkeypatch.setattr(errand.runtime, "exists", lambda: True)
+    monkeypatch.setattr(background.runtime, "exists", lambda: True)
     monkeypatch.setattr(
-        errand.runtime, "get_instance", lambda: SimpleNamespace(is_active_session=lambda _: False)
+        background.runtime, "get_instance", lambda: SimpleNamespace(is_active_session=lambda _: False)
     )
     assert left.wait(10)
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.frame import session
-from pages.frame.words import JOINER
+from pages.serving.jobs import tasks
+from pages.shared import session
+from pages.shared.markdown import JOINER
 from tests.pages.conftest import Opened, turn_to
-from tkm_core.descent import Problem, descend
+from tkm_core.clustering.descent import Problem, descend
+from tkm_core.clustering.path import TiltedPath
 from tkm_core.export import PlanFileError, plan_json
-from tkm_core.jobs import tasks
-from tkm_core.path import TiltedPath
-from tkm_core.plan import Plan, make_plan
+from tkm_core.planning.plan import Plan, make_plan
 from tkm_core.residents.samples import load_sample
 
 CITY = {"dataset": "generated-301", "k": "3"}

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.frame import visitor
+from pages.serving import visitor
+from pages.serving.jobs import JobPool, asker, tasks
+from pages.serving.jobs.asker import NOBODY, Asker
 from tests.pages.conftest import Opened
-from tkm_core.jobs import JobPool, asker, tasks
-from tkm_core.jobs.asker import NOBODY, Asker
 
 
 class Noting(JobPool):

@@ -1,4 +1,4 @@
-"""The paper's figures and table, on any data: ``EXPERIMENTS[name].run(data)``, or ``main(arguments)``.
+"""The paper's figures and table, on any data: ``EXPERIMENTS[name].run(data)``.
 
 >>> from tkm_core.experiments import EXPERIMENTS, blobs
 >>> result = EXPERIMENTS["trajectory"].run([blobs(2, seed=0)], k=(2,), t=(0.01, 1.0))
@@ -6,7 +6,6 @@
 (4, True)
 """
 
-from tkm_core.experiments.command import main
 from tkm_core.experiments.data import blobs, read_dataset, sample
 from tkm_core.experiments.model import Dataset, Experiment, Result, Stopped
 from tkm_core.experiments.registry import EXPERIMENTS
@@ -18,7 +17,6 @@ __all__ = [
     "Result",
     "Stopped",
     "blobs",
-    "main",
     "read_dataset",
     "sample",
 ]

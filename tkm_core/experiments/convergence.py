@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from tkm_core.clustering.estimator import TiltedKMeans
+from tkm_core.clustering.objective import Array
 from tkm_core.experiments.drawing import panels, place, ramp, spread_line
 from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
-from tkm_core.objective import Array
 from tkm_core.progress import Progress
-from tkm_core.solver import TiltedKMeans
 
 DIALS = (0.01, 0.05, 0.1, 0.2, 0.5, 1.0)
 EPOCHS = (1, 3, 5, 7, 9)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import make_blobs
 
+from tkm_core.clustering.objective import Array
 from tkm_core.experiments.model import Dataset
-from tkm_core.objective import Array
 from tkm_core.residents.columns import resolve
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.numbers import guess_decimal

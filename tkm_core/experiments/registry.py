@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from tkm_core.experiments import comparison, convergence, timing
+from tkm_core.experiments import convergence, methods_on_samples, timing
 from tkm_core.experiments.data import cities_and_blobs, large_city, two_blobs
 from tkm_core.experiments.model import Experiment
 from tkm_core.experiments.monotone import monotone
@@ -11,7 +11,13 @@ from tkm_core.methods import METHODS
 
 _STEPS = {"repeats": 10, "k": 4, "iterations": 500, "size": 1000}
 _SHORT = {"repeats": 1, "iterations": 60, "size": 500}
-_METHODS = {"methods": METHODS, "t": comparison.DIALS, "solver": "newton", "repeats": 10, "size": 1000}
+_METHODS = {
+    "methods": METHODS,
+    "t": methods_on_samples.DIALS,
+    "solver": "newton",
+    "repeats": 10,
+    "size": 1000,
+}
 _FEW = {"repeats": 2, "size": 150}
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -23,7 +29,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             description="Mean squared distance (SSE) of the seven methods for 3 to 10 facilities; a band is one "
             "standard deviation over the samples.",
             paper_figure="Comparison among various methods in terms of SSE at varying values of k",
-            run=comparison.sse_by_k,
+            run=methods_on_samples.sse_by_k,
             data=cities_and_blobs,
             settings={**_METHODS, "k": tuple(range(3, 11))},
             quick={**_FEW, "k": (3, 6, 10)},
@@ -34,7 +40,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             description="Variance of the squared distance within each cluster, clusters in descending order; less "
             "is fairer.",
             paper_figure="Comparison among various methods in terms of the variance in each cluster",
-            run=partial(comparison.by_cluster, measure="variance"),
+            run=partial(methods_on_samples.by_cluster, measure="variance"),
             data=cities_and_blobs,
             settings={**_METHODS, "k": 4},
             quick=_FEW,
@@ -44,7 +50,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             title="How far the farthest of each cluster is",
             description="Largest distance within each cluster, clusters in descending order; less is fairer.",
             paper_figure="Comparison among various methods in terms of the maximum distance in each cluster",
-            run=partial(comparison.by_cluster, measure="max_distance"),
+            run=partial(methods_on_samples.by_cluster, measure="max_distance"),
             data=cities_and_blobs,
             settings={**_METHODS, "k": 4},
             quick=_FEW,

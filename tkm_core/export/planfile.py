@@ -8,14 +8,14 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from tkm_core.descent import Problem, descend
+from tkm_core.clustering.descent import Problem, descend
+from tkm_core.clustering.path import TiltedPath
 from tkm_core.evaluation import Evaluation
-from tkm_core.existing import MOST, scaled_sites
 from tkm_core.export.formats import write_whole
-from tkm_core.path import TiltedPath
-from tkm_core.plan import Plan, make_plan
+from tkm_core.planning.plan import Plan, make_plan
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents
+from tkm_core.residents.existing import MOST, scaled_sites
 from tkm_core.residents.model import crs_name
 from tkm_core.version import VERSION
 

@@ -12,7 +12,7 @@ import shapely
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
-from tkm_core.plan import Plan
+from tkm_core.planning.plan import Plan
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,7 +41,7 @@ def table(plan: Plan, i: int, what: str = "facilities", *, crs: str | CRS | None
 
     Examples
     --------
-    >>> from tkm_core.plan import make_plan
+    >>> from tkm_core.planning.plan import make_plan
     >>> from tkm_core.residents.samples import load_sample
     >>> plan = make_plan(load_sample("generated", n=200), 3, t=[0, 1])
     >>> table(plan, 1, crs="EPSG:3857").crs.to_epsg()

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tkm_core.figures.look import Look
 from tkm_core.figures.palette import rgb
-from tkm_core.story import METRES, POWERS
+from tkm_core.stories.plan_story import METRES, POWERS
 
 FONT = "Public Sans, system-ui, sans-serif"
 CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}

@@ -12,8 +12,8 @@ from tkm_core.figures.maps import MapGround, colour_scheme, continuous_ways, cro
 from tkm_core.figures.palette import to_hex
 from tkm_core.figures.svg import Sheet, dot, line, picture, text
 from tkm_core.figures.units import format_length, nice_step
-from tkm_core.plan import Plan
-from tkm_core.story import METRES, singular
+from tkm_core.planning.plan import Plan
+from tkm_core.stories.plan_story import METRES, singular
 
 Floats = npt.NDArray[np.float64]
 WIDTH, HEIGHT = 720, 560

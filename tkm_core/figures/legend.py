@@ -11,8 +11,8 @@ from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround
 from tkm_core.figures.palette import to_hex
 from tkm_core.figures.units import format_length
-from tkm_core.plan import Plan
-from tkm_core.story import METRES, singular
+from tkm_core.planning.plan import Plan
+from tkm_core.stories.plan_story import METRES, singular
 
 SIGN = "display:inline-block;vertical-align:middle;margin-right:6px;"
 

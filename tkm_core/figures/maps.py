@@ -14,15 +14,15 @@ import pydeck as pdk
 from pydeck.bindings.json_tools import default_serialize
 
 from tkm_core.evaluation import Evaluation
-from tkm_core.existing import Existing, nearby
 from tkm_core.figures import crowd
 from tkm_core.figures.geometry import Cells, View, fit, gather, grid, scale_bar
 from tkm_core.figures.look import Look
 from tkm_core.figures.markers import FONT, baseline_layer, existing_layers, farthest_layers, site_layers
 from tkm_core.figures.palette import Palette, rgb
 from tkm_core.figures.units import format_lengths
-from tkm_core.plan import Plan
+from tkm_core.planning.plan import Plan
 from tkm_core.residents import Residents
+from tkm_core.residents.existing import Existing, nearby
 
 STREETS = {
     "light": "https://basemaps.cartocdn.com/gl/positron-gl-style/style.json",

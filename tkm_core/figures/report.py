@@ -10,8 +10,8 @@ from tkm_core.figures.legend import distances_words, map_legend, tradeoff_words
 from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround, colour_scheme
 from tkm_core.figures.units import format_length
-from tkm_core.plan import Plan
-from tkm_core.story import Part, Row, Story
+from tkm_core.planning.plan import Plan
+from tkm_core.stories.plan_story import Part, Row, Story
 
 CITATION = (
     "Efficient k-means with Individual Fairness via Exponential Tilting: the method; "

@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
-from tkm_core.areas import service_areas
-from tkm_core.comparison import Compared
 from tkm_core.figures import crowd
 from tkm_core.figures.geometry import Cells, View, fit, gather
 from tkm_core.figures.look import Look
 from tkm_core.figures.palette import to_hex
 from tkm_core.figures.svg import Sheet, line, picture, text
 from tkm_core.figures.units import format_length
+from tkm_core.planning.areas import service_areas
+from tkm_core.planning.methods_compared import Compared
 from tkm_core.residents import Residents
-from tkm_core.story import singular
+from tkm_core.stories.plan_story import singular
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ from tkm_core.figures.charts import FAIRNESS, UTILITY, Axis, layout, mark, veil
 from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.labels import corner, nearby, shared
 from tkm_core.figures.look import Look
-from tkm_core.plan import Plan
+from tkm_core.planning.plan import Plan
 
 Floats = npt.NDArray[np.float64]
 TINTS = 12  # colours of the curve

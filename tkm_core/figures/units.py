@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from tkm_core.story import METRES
+from tkm_core.stories.plan_story import METRES
 
 
 def nice_step(length: float, parts: float = 8.0) -> float:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tkm_core.clustering.objective import Array
 from tkm_core.methods.method import Rows
-from tkm_core.objective import Array
 
 
 @dataclass(frozen=True)

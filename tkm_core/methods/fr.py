@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from tkm_core.clustering.objective import Array
+from tkm_core.evaluation import neighbourhood_radius
 from tkm_core.methods.cover import Cover, ball_filter
 from tkm_core.methods.method import Method, Placement, Rows, Task, fewer_note
 from tkm_core.methods.service_lp import FairService, fair_service, lp_cost
-from tkm_core.neighbourhood import neighbourhood_radius
-from tkm_core.objective import Array
 from tkm_core.progress import Progress, part
 
 Mask = NDArray[np.bool_]

@@ -1,8 +1,8 @@
 """JKL: no resident farther than twice their neighbourhood radius."""
 
+from tkm_core.evaluation import neighbourhood_radius
 from tkm_core.methods.cover import ball_filter
 from tkm_core.methods.method import Method, Placement, Task, fewer_note
-from tkm_core.neighbourhood import neighbourhood_radius
 from tkm_core.progress import part
 
 DILATION_TOLERANCE = 1e-6

@@ -10,8 +10,9 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from tkm_core.checks import check_points, check_weights
-from tkm_core.frame import Frame, level_weights, served
+from tkm_core.clustering.checks import check_points, check_weights
+from tkm_core.clustering.frame import Frame, level_weights, served
+from tkm_core.clustering.objective import Array
 from tkm_core.methods.method import (
     MAX_SECONDS,
     SAMPLE_SIZE,
@@ -25,7 +26,6 @@ from tkm_core.methods.method import (
     judge,
 )
 from tkm_core.methods.registry import describe
-from tkm_core.objective import Array
 from tkm_core.progress import Progress, never_falling
 
 

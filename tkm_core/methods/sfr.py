@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from tkm_core.evaluation import neighbourhood_radius
 from tkm_core.methods.cover import ball_filter
 from tkm_core.methods.fr import fair_round
 from tkm_core.methods.method import Method, MethodTooLargeError, Placement, Task, fewer_note, judge
 from tkm_core.methods.service_lp import lp_cost
-from tkm_core.neighbourhood import neighbourhood_radius
 from tkm_core.progress import part
 
 DELTA = 0.3

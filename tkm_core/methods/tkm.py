@@ -5,8 +5,8 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from tkm_core.clustering.estimator import TiltedKMeans
 from tkm_core.methods.method import Method, Placement, Task, distinct, fewer_note
-from tkm_core.solver import TiltedKMeans
 
 
 def place(task: Task, **options: Any) -> Placement:

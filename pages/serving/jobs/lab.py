@@ -1,0 +1,91 @@
+"""The Lab's jobs: an experiment of the paper, and the race of the two solvers, each from a worker."""
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+from pages.serving.jobs.tasks import pool
+from pages.serving.jobs.worker import leave_rest
+from tkm_core.clustering.objective import Array
+from tkm_core.experiments import EXPERIMENTS, Dataset, Result, Stopped
+from tkm_core.methods.solver_race import Race
+from tkm_core.methods.solver_race import race as run_race
+from tkm_core.progress import Progress
+
+
+def experiment(
+    key: Hashable,
+    name: str,
+    data: Dataset | None,
+    *,
+    seed: int,
+    theme: str,
+    settings: Mapping[str, Any],
+    progress: Progress,
+    rest: Callable[[tuple[Result | None]], object],
+) -> Result:
+    """One of the paper's experiments.
+
+    Parameters
+    ----------
+    key : hashable
+        Everything the result depends on.
+    name : str
+        One of `EXPERIMENTS`.
+    data : Dataset or None
+        None: the experiment's own data.
+    seed : int
+    theme : str
+    settings : mapping
+        As the experiment takes them.
+    progress : callable
+        As in `JobPool.run`.
+    rest : callable
+        Called with a tuple of what was finished, or of None, when the run is cancelled.
+    """
+    about = {"job": "experiment", "experiment": name, "points": 0 if data is None else len(data.X)}
+    found: Result = pool().run(
+        key, _experiment, name, data, seed, theme, dict(settings), about=about, progress=progress, rest=rest
+    )
+    return found
+
+
+def give_up(key: Hashable) -> bool:
+    """Stop an experiment that was left for good; returns whether something may be left of it soon."""
+    return pool().give_up(key)
+
+
+def race(key: Hashable, points: Array, k: int, *, weights: Array, progress: Progress, **options: Any) -> Race:
+    """Newton beside SGD, as `tkm_core.methods.solver_race.race` runs it."""
+    about = {"job": "race", "points": len(points)}
+    found: Race = pool().run(key, _race, points, k, weights, options, about=about, progress=progress)
+    return found
+
+
+def _race(points: Array, k: int, weights: Array, options: Mapping[str, Any], progress: Progress) -> Race:
+    return run_race(points, k, sample_weight=weights, progress=progress, **options)
+
+
+def _experiment(
+    name: str, data: Dataset | None, seed: int, theme: str, settings: Mapping[str, Any], progress: Progress
+) -> Result:
+    """Run it; when it is cancelled, what is finished goes along with the cancellation."""
+    chosen = EXPERIMENTS[name]
+    ended: list[BaseException] = []
+
+    def told(fraction: float, text: str) -> None:
+        try:
+            progress(fraction, text)
+        except BaseException as wish:  # in a page, Streamlit ends a run by an exception of its own
+            ended.append(wish)
+            raise Stopped from wish
+
+    used = chosen.data(seed) if data is None else [data]
+    try:
+        result = chosen.run(used, seed=seed, progress=told, theme=theme, **settings)
+    except Stopped:
+        leave_rest(ended[0], (None,))
+        raise ended[0] from None
+    if ended:
+        leave_rest(ended[0], (result,))
+        raise ended[0]
+    return result

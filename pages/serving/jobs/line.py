@@ -1,0 +1,158 @@
+"""The line before the workers: what share of it each may have, and whose turn is next."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
+from heapq import heapify, heappop, heapreplace
+from itertools import count
+from typing import Any
+
+from pages.serving.jobs.asker import Asker
+from pages.serving.jobs.job import Job
+from pages.serving.jobs.problems import BUSY, BUSY_ADDRESS, BUSY_VISITOR, BusyError
+
+MOST_OF_VISITOR = 4  # jobs of one visitor that may wait: a page asks for one or two at a time
+
+
+class Line:
+    """Jobs that wait. Addresses take turns, and the visitors of an address take turns within its own.
+
+    Whoever has the fewest jobs running comes first, then who was served longest ago. The pool holds its lock around
+    every call.
+
+    Parameters
+    ----------
+    most : int
+        Jobs that may wait; of one address half of them, so that an office behind one address still gets in, but
+        never has the line to itself.
+    most_running : int
+        Jobs of one address that may run at once.
+
+    Examples
+    --------
+    >>> line = Line(100, 1)
+    >>> flood = [Job(i, print, (), {}, Asker("Eve", "203.0.113.7")) for i in range(3)]
+    >>> ann = Job("plan", print, (), {}, Asker("Ann", "198.51.100.4"))
+    >>> for job in (*flood, ann):
+    ...     line.join(job)
+    >>> [line.place(job) for job in (*flood, ann)]
+    [0, 2, 3, 1]
+    """
+
+    def __init__(self, most: int, most_running: int) -> None:
+        self.most, self.most_running = most, most_running
+        self.of_address = max(1, most // 2)
+        self.of_visitor = min(MOST_OF_VISITOR, self.of_address)
+        self.running: set[Job] = set()
+        self._waiting: dict[Job, None] = {}  # in the order they came
+        self._busy: Counter[Hashable] = Counter()  # jobs that run, by visitor and by address
+        self._served: dict[Hashable, int] = {}  # the turn at which each was last served
+        self._turn = 0
+        self._order: list[Job] | None = None
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __iter__(self) -> Iterator[Job]:
+        return iter(list(self._waiting))
+
+    def left_over(self, asker: Asker) -> list[Job]:
+        """Jobs that a visitor without a share to spare has left in the line, and so makes room with."""
+        own = [job for job in self._waiting if job.asker == asker]
+        return [job for job in own if not job.askers] if len(own) >= self.of_visitor else []
+
+    def join(self, job: Job) -> None:
+        """Take a job into the line.
+
+        Raises
+        ------
+        BusyError
+            If the line is full, or the visitor's or the address's share of it is.
+        """
+        if job.asker.visitor:  # the server's own work has no share
+            visitor = sum(other.asker == job.asker for other in self._waiting)
+            if visitor >= self.of_visitor:
+                raise BusyError(BUSY_VISITOR.format(waiting=visitor))
+            address = sum(other.asker.address == job.asker.address for other in self._waiting)
+            if address >= self.of_address:
+                raise BusyError(BUSY_ADDRESS.format(waiting=address))
+        if len(self) >= self.most:
+            raise BusyError(BUSY.format(waiting=len(self)))
+        self._waiting[job] = None
+        self._order = None
+
+    def also_for(self, job: Job, asker: Asker) -> None:
+        """Somebody else asks for a job that waits: it counts for whoever's turn is sooner."""
+        if job not in self._waiting or job.asker == asker:
+            return
+        first, before = job.asker, self.place(job)
+        job.asker, self._order = asker, None
+        if self.place(job) >= before:
+            job.asker, self._order = first, None
+
+    def place(self, job: Job) -> int:
+        """How many jobs are to be served before this one."""
+        order = self._in_order()
+        return order.index(job) if job in self._waiting else 0
+
+    def next(self) -> Job | None:
+        """The job whose turn it is, if one may run."""
+        order = self._in_order()  # fewest running first: if the first may not run, no other may
+        return order[0] if order and self._busy[order[0].asker.address] < self.most_running else None
+
+    def begin(self, job: Job) -> None:
+        """A job leaves the line for a worker."""
+        self._turn += 1
+        del self._waiting[job]
+        self.running.add(job)
+        for name in _names(job):
+            self._busy[name] += 1
+            self._served[name] = self._turn
+        self._order = None
+
+    def leave(self, job: Job) -> None:
+        """A job has ended, in the line or with a worker."""
+        self._waiting.pop(job, None)
+        if job in self.running:
+            self.running.remove(job)
+            self._busy.subtract(_names(job))
+        here = {name for other in (*self._waiting, *self.running) for name in _names(other)}
+        for name in self._busy.keys() - here:  # who comes again later is as new as anybody
+            del self._busy[name]
+            del self._served[name]
+        self._order = None
+
+    def _in_order(self) -> list[Job]:
+        """All that wait in the order in which they will be served, if nobody else comes."""
+        if self._order is None:
+            homes: dict[str, dict[Asker, list[Job]]] = {}
+            for job in self._waiting:
+                homes.setdefault(job.asker.address, {}).setdefault(job.asker, []).append(job)
+            within = {
+                address: self._turns({asker: iter(jobs) for asker, jobs in visitors.items()})
+                for address, visitors in homes.items()
+            }
+            self._order = list(self._turns(within))
+        return self._order
+
+    def _turns(self, queues: Mapping[Any, Iterator[Job]]) -> Iterator[Job]:
+        """One job of each queue after the other: fewest running first, then the one served longest ago."""
+        heap = [
+            (self._busy[name], self._served.get(name, 0), number, queue)
+            for number, (name, queue) in enumerate(queues.items())
+        ]
+        heapify(heap)
+        for turn in count(self._turn + 1):
+            if not heap:
+                return
+            busy, _, number, queue = heap[0]
+            job = next(queue, None)
+            if job is None:
+                heappop(heap)
+            else:
+                yield job
+                heapreplace(heap, (busy + 1, turn, number, queue))
+
+
+def _names(job: Job) -> tuple[Hashable, ...]:
+    """Under which a job counts: its visitor's and its address's."""
+    return job.asker, job.asker.address

@@ -1,0 +1,47 @@
+"""The server's end of a worker process."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from multiprocessing.connection import Pipe
+from pathlib import Path
+
+from pages.serving.jobs import folders
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class Worker:
+    """The server's end of one worker process, which has a temporary folder of its own."""
+
+    def __init__(self, memory_mb: int, modules: Sequence[str]) -> None:
+        self.ended = False
+        self.connection, theirs = Pipe()
+        self.folder = folders.make("worker")
+        code = "import sys; from pages.serving.jobs.worker import main; main(sys.argv[1:])"
+        search = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        with theirs, contextlib.ExitStack() as undo:
+            undo.callback(folders.remove, self.folder)
+            self.process = subprocess.Popen(  # noqa: S603  our own program with our own numbers
+                [sys.executable, "-c", code, str(theirs.fileno()), str(memory_mb), *modules],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": search, **folders.temporary_here(self.folder)},
+            )
+            undo.pop_all()  # it has started
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self.process.poll() is None
+
+    def end(self) -> None:
+        """Kill it, wherever it is, and remove what it left on the disk."""
+        self.ended = True
+        with contextlib.suppress(OSError):
+            self.connection.close()
+        self.process.kill()
+        self.process.wait()
+        folders.remove(self.folder)

@@ -1,0 +1,41 @@
+"""What goes wrong is said in a sentence: no traceback reaches the screen."""
+
+import logging
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
+
+import streamlit as st
+
+from pages.serving.jobs import JobError
+from pages.shared import session
+from pages.shared.markdown import escaped
+
+P = ParamSpec("P")
+LOG = logging.getLogger(__name__)
+UNEXPECTED = (
+    "Something went wrong here that should not have. It is in the server's log; your settings are kept. "
+    "Try again, or choose another number of facilities or another data set."
+)
+
+
+def told(draw: Callable[P, None]) -> Callable[P, None]:
+    """Draw a page or a part of one; a problem becomes a sentence in its place."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            draw(*args, **kwargs)
+        except session.StoppedError:
+            session.show_notices()
+        except (ValueError, JobError, MemoryError) as problem:
+            session.show_notices()
+            st.error(escaped(str(problem)) or UNEXPECTED, icon=":material/error:")
+        except (
+            Exception
+        ):  # the last resort: whatever it is, a planner gets a sentence and the log gets the rest
+            LOG.exception("a page could not be drawn")
+            session.show_notices()
+            st.error(UNEXPECTED, icon=":material/error:")
+
+    return drawn

@@ -1,0 +1,98 @@
+"""Words on screen: text from outside made harmless, and the story of a plan as Streamlit's Markdown."""
+
+import re
+
+import pandas as pd
+
+from tkm_core.planning.plan import Plan
+from tkm_core.stories.plan_story import Part, Row, Story
+
+TONES = {"better": "green", "worse": "orange", "same": "gray"}
+FIGURE_SPACE = "\u2007"  # as wide as a digit: keeps decimals in line
+# Streamlit makes icons, emoji and links of text after it has taken the backslashes away: this unseen mark prevents it
+JOINER = "\u2060"
+ACTIVE = re.compile(r"[\\`*_{}\[\]<>#$|~&]")
+NAMING = re.compile(r":(?=\S|$)")  # :red[, :smile:, :material/home:, http://
+LINKING = re.compile(r"(?i)@|www(?=\.)")
+OPENING = re.compile(r"^(\s*)([-+=]|\d{1,9}(?=[.)]))")  # of a list or a heading
+TURNING = re.compile(
+    "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)  # marks that turn the text after them around
+
+
+def escaped(text: str) -> str:
+    r"""Text from outside, safe inside Markdown: it is shown as it is, in one line, whatever it looks like.
+
+    Examples
+    --------
+    >>> print(escaped("a*b [Log in](//e.example)"))
+    a\*b \[Log in\](//e.example)
+    >>> escaped("1. www.e.example").replace(JOINER, "^")
+    '1\\. www^.e.example'
+    """
+    text = ACTIVE.sub(r"\\\g<0>", TURNING.sub("", " ".join(re.split(r"\s+", text))))
+    text = NAMING.sub(rf"\:{JOINER}", text)
+    text = LINKING.sub(rf"\g<0>{JOINER}", text)
+    return OPENING.sub(_not_opening, text)
+
+
+def _not_opening(found: re.Match[str]) -> str:
+    blank, sign = found.groups()
+    return f"{blank}{sign}\\" if sign.isdigit() else f"{blank}\\{sign}"
+
+
+def plain(text: str, otherwise: str) -> str:
+    """A name from outside as letters, digits and a few harmless signs: no mark-up, no marks that turn text around.
+
+    Examples
+    --------
+    >>> plain("homes ![x](http://e.example) \u202egnp", "residents")
+    'homes x http e.example gnp'
+    >>> plain("<*>", "residents")
+    'residents'
+    """
+    kept = "".join(sign if sign.isalnum() or sign in " .,-_'’&+" else " " for sign in text)
+    return " ".join(kept.split())[:80] or otherwise
+
+
+def toned(parts: tuple[Part, ...]) -> str:
+    """Sentence parts with their tones as colours."""
+    return "".join(
+        f":{TONES[part.tone]}[{escaped(part.text)}]" if part.tone in TONES else escaped(part.text)
+        for part in parts
+    )
+
+
+def headline(story: Story) -> str:
+    """The sentence that says it all."""
+    return f"# {toned(story.headline)}"
+
+
+def detail(story: Story, plan: Plan, i: int, budget: float) -> str:
+    """The small print below it: what is compared, the budget, and who pays how much."""
+    kept = "Within" if plan.meets_budget(i, budget) else "Beyond"
+    cost = f"{round(plan.cost_percent(i), 1) + 0.0:+.1f} %"  # never -0.0
+    context = f":gray[{escaped(story.context)} {kept} your budget of +{budget:g} % average distance: {cost}.]"
+    return f":small[{toned(story.detail)} {context}]" if story.detail else f":small[{context}]"
+
+
+def figures_table(story: Story) -> pd.DataFrame:
+    """Key figures of the plan, of k-means++ and the change between them."""
+    width = max(len(text) for row in story.rows for text in (row.plan_text, row.baseline_text))
+
+    def lined_up(text: str) -> str:
+        return FIGURE_SPACE * (width - len(text)) + text
+
+    def change(row: Row) -> str:
+        return f":{TONES.get(row.tone, 'gray')}[{row.change_text}]"
+
+    return pd.DataFrame(
+        {
+            "Key figure": [escaped(row.label) for row in story.rows],
+            "This plan": [
+                FIGURE_SPACE * (width - len(row.plan_text)) + f"**{row.plan_text}**" for row in story.rows
+            ],
+            "k-means++": [lined_up(row.baseline_text) for row in story.rows],
+            "Change": [change(row) for row in story.rows],
+        }
+    )

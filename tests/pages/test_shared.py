@@ -1,0 +1,190 @@
+"""The frame: the shelf, and the address."""
+
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+from streamlit.runtime.media_file_storage import MediaFileKind
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import address, downloads, session
+from pages.shared.cache import Shelf
+from pages.shared.markdown import JOINER, escaped
+
+
+def test_shelf_forgets_the_longest_unused() -> None:
+    shelf: Shelf[int] = Shelf(room=3)
+    shelf.put("a", 1)
+    shelf.put("b", 2)
+    shelf.put("c", 3)
+    shelf.get("a")
+    shelf.put("d", 4)
+    assert shelf.get("b") is None
+    assert [shelf.get(key) for key in "acd"] == [1, 3, 4]
+
+
+def test_shelf_always_keeps_the_last_however_heavy() -> None:
+    shelf: Shelf[str] = Shelf(room=1)
+    shelf.put("small", "x")
+    shelf.put("huge", "y", weight=100)
+    assert shelf.get("huge") == "y"
+    assert shelf.get("small") is None
+
+
+def test_shelf_forgets_after_its_hours() -> None:
+    now = [0.0]
+    shelf: Shelf[int] = Shelf(room=9, hours=1, clock=lambda: now[0])
+    shelf.put("a", 1)
+    now[0] = 3599
+    assert shelf.get("a") == 1
+    now[0] = 3599 + 3601
+    assert shelf.get("a") is None
+
+
+def test_shelf_forgets_after_its_hours_though_nobody_asks() -> None:
+    now = [0.0]
+    shelf: Shelf[int] = Shelf(room=9, hours=1, clock=lambda: now[0])
+    shelf.put("a", 1)
+    now[0] = 3601
+    shelf.tidy()
+    assert not shelf._kept
+
+
+def test_a_removed_upload_takes_all_that_was_made_of_it_along() -> None:
+    shelves, token = session.shelves(), "token-of-an-upload-to-be-removed"
+    keys = {"uploads": token, "plans": (token, "f", 6, 0), "results": ("radius", token, "f", 6)}
+    keys |= {
+        "figures": ((token, "f", 6, 0), ("map", 3)),
+        "files": (token, "f", b"", 3, "allocations", "csv"),
+    }
+    for name, key in keys.items():
+        getattr(shelves, name).put(key, SimpleNamespace(key=token, home=""))
+    opened = "token-of-a-plan-opened-for-that-upload"
+    shelves.uploads.put(opened, SimpleNamespace(key=opened, home=token))
+    shelves.figures.put(((opened, "f", 6, 0), ("map", 3)), b"x")
+    shelves.plans.put(("sacramento", "f", 6, 0), b"x")
+
+    def remove() -> None:
+        from pages.shared import address, session
+
+        address.put("upload", "token-of-an-upload-to-be-removed")
+        session.forget_upload()
+
+    guest = AppTest.from_function(remove).run()
+    assert not guest.exception
+    for name, key in keys.items():
+        assert getattr(shelves, name).get(key) is not None, f"{name}: only who brought it may remove it"
+    owner = AppTest.from_function(remove)
+    owner.session_state["own"] = {token}
+    assert not owner.run().exception
+    for name, key in keys.items():
+        assert getattr(shelves, name).get(key) is None, name
+    assert shelves.uploads.get(opened) is None, "its residents are the same"
+    assert shelves.figures.get(((opened, "f", 6, 0), ("map", 3))) is None
+    assert shelves.plans.get(("sacramento", "f", 6, 0)) == b"x"
+    shelves.plans.remove(("sacramento", "f", 6, 0))
+
+
+def test_shelf_makes_a_thing_once_for_all_who_ask() -> None:
+    shelf: Shelf[int] = Shelf(room=9)
+    made, waited, found = [], [], []
+
+    def make() -> int:
+        time.sleep(0.4)
+        made.append(1)
+        return 7
+
+    threads = [
+        threading.Thread(target=lambda: found.append(shelf.once("a", make, lambda: waited.append(1))))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [7] * 4
+    assert len(made) == 1
+    assert waited
+
+
+def test_shelf_survives_work_that_was_stopped() -> None:
+    shelf: Shelf[int] = Shelf(room=9)
+
+    def stopped() -> int:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shelf.once("a", stopped, lambda: None)
+    assert shelf.once("a", lambda: 3, lambda: None) == 3
+
+
+def test_text_from_outside_is_harmless_in_markdown() -> None:
+    assert escaped("a*b [link](x) <b>") == r"a\*b \[link\](x) \<b\>"
+    assert escaped(":red[no]").replace(JOINER, "^") == r"\:^red\[no\]"
+    assert escaped("https://e.example").replace(JOINER, "^") == r"https\:^//e.example"
+    assert escaped("a@e.example _www.e.example").replace(JOINER, "^") == r"a@^e.example \_www^.e.example"
+    assert escaped("&lt;b&gt; $x$") == r"\&lt;b\&gt; \$x\$"
+    assert escaped("a\n\n# b\u2028c\td") == r"a \# b c d"
+    assert [escaped(text) for text in ("- x", "+ x", "12. x", "3) x")] == [
+        "\\- x",
+        "\\+ x",
+        "12\\. x",
+        "3\\) x",
+    ]
+    assert escaped("gnp\u202e.exe") == "gnp.exe"
+    assert escaped("Within 10 km: 5 of 6, +3.1 %") == "Within 10 km: 5 of 6, +3.1 %"
+
+
+def test_whatever_goes_wrong_is_a_sentence_on_screen() -> None:
+    def broken() -> None:
+        from pages.shared.errors import told
+
+        def draw() -> None:
+            {}["/secret/path"]
+
+        told(draw)()
+
+    app = AppTest.from_function(broken).run()
+    assert not app.exception
+    assert "should not have" in app.error[0].value
+    assert "secret" not in app.error[0].value
+
+
+@pytest.mark.parametrize(("base", "shared"), [("", "/?k=5"), ("tools/reach", "/tools/reach/?k=5")])
+def test_a_shared_link_leads_to_the_path_that_a_proxy_serves(
+    monkeypatch: pytest.MonkeyPatch, base: str, shared: str
+) -> None:
+    here = SimpleNamespace(url=f"https://city.example/{base}/compare?k=9")
+    monkeypatch.setattr(
+        address, "st", SimpleNamespace(context=here, get_option={"server.baseUrlPath": base}.get)
+    )
+    monkeypatch.setattr(address, "query", lambda: {"k": "5"})
+    assert address.link() == f"https://city.example{shared}"
+
+
+def test_a_shelf_weighs_what_was_made() -> None:
+    shelf: Shelf[str] = Shelf(room=5)
+    for key in ("aaa", "bb"):
+        shelf.once(key, lambda key=key: key, lambda: None, len)
+    assert shelf.get("aaa") == "aaa"
+    shelf.once("c", lambda: "c", lambda: None, len)
+    assert shelf.get("bb") is None, "the longest unused went, since six do not fit"
+
+
+def test_two_downloads_that_differ_in_one_byte_have_two_addresses() -> None:
+    assert downloads, "where it is seen to"
+    storage = MemoryMediaFileStorage("/media")
+    mine = bytes(3_000_000)
+    ids = set()
+    for at in (None, 100_000, 1_000_000, 2_800_000):  # between what Streamlit would look at
+        content = bytearray(mine)
+        if at is not None:
+            content[at] = 1
+        name = storage.load_and_get_id(
+            bytes(content), "text/csv", MediaFileKind.DOWNLOADABLE, "town-allocations.csv"
+        )
+        assert storage.get_file(name).content == content, "nobody is handed another's file"
+        ids.add(name)
+    assert len(ids) == 4

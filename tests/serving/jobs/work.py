@@ -1,0 +1,177 @@
+"""Jobs for the tests: each does one thing that can happen to work."""
+
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pages.serving.jobs.worker import leave_rest, peak_mb
+
+if TYPE_CHECKING:
+    from tkm_core.planning.plan import Plan
+
+Progress = Callable[[float, str], None]
+
+
+def double(value: int, progress: Progress) -> int:
+    progress(0.5, "half")
+    return 2 * value
+
+
+def count_calls(path: str, seconds: float, progress: Progress) -> int:
+    """Leave a mark for each call, so that calls can be counted from outside."""
+    with Path(path).open("a") as file:
+        file.write("called\n")
+    steps(seconds, progress)
+    return os.getpid()
+
+
+def steps(seconds: float, progress: Progress) -> str:
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        progress(1 - left / seconds, "stepping")
+        time.sleep(0.01)
+    return "walked"
+
+
+def deaf(seconds: float, progress: Progress) -> str:
+    """Work that never looks up: no progress, no chance to stop it kindly."""
+    time.sleep(seconds)
+    return "slept"
+
+
+def die(progress: Progress) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def devour(megabytes: int, progress: Progress) -> float:
+    return float(np.ones(megabytes * 2**17).sum())
+
+
+def fail_silently(progress: Progress) -> None:
+    """As compiled code does that gets no memory."""
+    msg = "error return without exception set"
+    raise SystemError(msg)
+
+
+def write_on_full_disk(plan: "Plan", file_format: str, progress: Progress) -> bytes:
+    """As on a disk that gets full on the way: no file may have more than 20,000 bytes."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
+    try:
+        from pages.serving.jobs import tasks  # not at the top: readers must not bring it along
+
+        return tasks._table(plan, 1, "allocations", file_format, progress)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def refuse(progress: Progress) -> None:
+    msg = "9 facilities are too many for residents in 3 different places."
+    raise ValueError(msg)
+
+
+class UnpicklableError(Exception):
+    def __init__(self) -> None:
+        super().__init__("a problem that cannot be sent")
+        self.held = lambda: None
+
+
+def fail_oddly(progress: Progress) -> None:
+    raise UnpicklableError
+
+
+def answer_oddly(progress: Progress) -> object:
+    return lambda: None
+
+
+def priority(progress: Progress) -> int:
+    return os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def pid(progress: Progress) -> int:
+    return os.getpid()
+
+
+def fill_disk(progress: Progress) -> None:
+    """As on a full disk: no file may grow."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.write(b"x" * 100_000)
+            file.flush()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def count_up(seconds: float, progress: Progress) -> list[int]:
+    """Work in steps that leaves what is finished when it is cancelled."""
+    done: list[int] = []
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done.append(len(done))
+        try:
+            progress(0.5, "counting")
+        except BaseException as wish:
+            leave_rest(wish, done)
+            raise
+        time.sleep(0.06)
+    return done
+
+
+held: list[str] = []
+
+
+def remember(secret: str, progress: Progress) -> tuple[int, list[str]]:
+    """What earlier jobs left in the memory of this process, and this one leaves."""
+    held.append(secret)
+    return os.getpid(), list(held)
+
+
+def leave_files(how: str, progress: Progress) -> str:
+    """Put homes on the disk, as readers do that need a file, and come to an end in one of several ways."""
+    folder = Path(tempfile.mkdtemp(prefix="residents-"))
+    (folder / "residents.gpkg").write_text("where Ann lives")
+    if how == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "crashed":
+        os.abort()
+    if how == "refused":
+        refuse(progress)
+    if how == "endless":
+        deaf(600, progress)
+    return str(folder)
+
+
+def places_to_write(progress: Progress) -> list[str]:
+    """Where Python, GDAL and SQLite of this process put what is temporary."""
+    return [tempfile.gettempdir(), os.environ["CPL_TMPDIR"], os.environ["SQLITE_TMPDIR"]]
+
+
+def imported(progress: Progress) -> list[str]:
+    return sorted(sys.modules)
+
+
+def peak_and_inherited(progress: Progress) -> tuple[int, int]:
+    """The most memory of this process, as the log says it and as the system counts it from its parent's on."""
+    return peak_mb(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 2**10
+
+
+class Takeover:
+    """A message that has the server write a file while it reads the message."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (Path(self.path),)
+
+
+def take_over(path: str, progress: Progress) -> object:
+    return Takeover(path)

@@ -1,0 +1,1 @@
+"""Tilted k-means: the objective, the estimator, the path over t, and the search behind them."""

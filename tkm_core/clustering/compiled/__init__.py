@@ -1,0 +1,1 @@
+"""The loops of the solver that are compiled by numba."""

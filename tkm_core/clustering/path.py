@@ -1,0 +1,231 @@
+"""The plan at every t: the path of each facility as the dial turns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils import check_random_state
+
+from tkm_core.clustering.checks import check_clusters, check_fixed, check_points, check_t, check_weights
+from tkm_core.clustering.compiled.costs import clearly_lower
+from tkm_core.clustering.descent import CHUNK, Descent, Problem, descend, descend_all
+from tkm_core.clustering.frame import Framed
+from tkm_core.clustering.objective import Array
+from tkm_core.clustering.search import COLUMN, Search
+from tkm_core.clustering.threads import pool
+from tkm_core.progress import Progress, silent
+
+ANCHORS = 9  # values of t at which the path is searched for anew
+POLISH, ENOUGH = 1, 0.05  # most steps on very many residents, and the error at which none is taken
+SEARCHES = 4  # at each t
+LOWER = 1e-9  # relative: a plan that costs less by no more than this is the same
+ROUNDS = 50  # most times that plans are handed on along the whole path
+VISIBLE = 0.2  # of the root mean squared distance: a facility that moves farther in one step of t is seen to
+SAME = 0.05  # of the way between two plans: nearer than that, a descent has reached it
+
+
+@dataclass(frozen=True)
+class TiltedPath:
+    """Facilities over a grid of t; facility j is the same facility along the path.
+
+    Attributes
+    ----------
+    t : array (m,)
+    centers : array (m, k, d)
+    tilted_sse, sse, city_cost : arrays (m,)
+    error : array (m,)
+        The longest step that is left on the full data, relative to its cluster's radius.
+    arrangement : int array (m,)
+        Neighbouring t with the same number are one continuous branch; a change of number is a jump.
+    """
+
+    t: Array
+    centers: Array
+    tilted_sse: Array
+    sse: Array
+    city_cost: Array
+    error: Array
+    arrangement: NDArray[np.int64]
+
+
+def default_grid() -> Array:
+    """0 and 60 geometric values from 0.01 to 100, as the paper draws them."""
+    return np.append(0.0, np.geomspace(0.01, 100.0, 60))
+
+
+def tilted_path(
+    X: ArrayLike,
+    n_clusters: int,
+    *,
+    t: ArrayLike | None = None,
+    criterion: str = "cluster",
+    sample_weight: ArrayLike | None = None,
+    fixed_centers: ArrayLike | None = None,
+    random_state: int | None = None,
+    progress: Progress | None = None,
+) -> TiltedPath:
+    """Place facilities for every t of a grid, walked in both directions.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Residents.
+    n_clusters : int
+        Facilities to place.
+    t : array (m,), optional
+        The grid; by default 0 and 60 geometric values from 0.01 to 100.
+    criterion : {"cluster", "city"}
+        Which fixed point wins at each t: lowest tilted SSE or lowest city-wide cost.
+    sample_weight : array (n,), optional
+        Population of each row.
+    fixed_centers : array (f, d), optional
+        Existing facilities; they come after the new ones in ``centers``.
+    random_state : int, optional
+        Makes the result repeatable.
+    progress : callable(fraction, text), optional
+        Called often; an exception it raises ends the work and is passed on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> path = tilted_path(X, 3, random_state=0)
+    >>> path.centers.shape
+    (61, 3, 2)
+    """
+    points = check_points(X)
+    weights = check_weights(sample_weight, len(points))
+    grid = default_grid() if t is None else np.array([check_t(float(v)) for v in np.ravel(np.asarray(t))])
+    check_clusters(n_clusters, len(points))
+    if criterion not in COLUMN:
+        msg = f"criterion is {criterion!r}; choose 'cluster' (the paper's tilted SSE) or 'city' (the city-wide cost)."
+        raise ValueError(msg)
+    fixed = check_fixed(fixed_centers, points.shape[1])
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    framed = Framed.of(points, weights, n_clusters, fixed)
+    search = Search(framed.problem, framed.fixed, criterion)
+    report = progress or silent
+    order = np.argsort(grid, kind="stable")
+    tilts = np.array([framed.tilt(t) for t in grid[order]])
+    walked = _walk(search, tilts, grid[order], rng, report)
+    centers = _matched(np.array([each.centers for each in walked]), n_clusters)
+    jumps = _jumps(search.walk, tilts, centers, [each.sse for each in walked])
+    final = _on_all(framed, search, tilts, grid[order], centers, report)
+    report(1.0, "Done")
+    back = np.argsort(order, kind="stable")
+    return TiltedPath(
+        t=grid,
+        centers=np.array([each.centers for each in final])[back],
+        tilted_sse=np.array([each.tilted_sse for each in final])[back],
+        sse=np.array([each.sse for each in final])[back],
+        city_cost=np.array([each.city_cost for each in final])[back],
+        error=np.array([each.left for each in final])[back],
+        arrangement=np.cumsum(jumps, dtype=np.int64)[back],
+    )
+
+
+def _walk(
+    search: Search, grid: Array, dial: Array, rng: np.random.Generator, report: Progress
+) -> list[Descent]:
+    """The lowest fixed points found on few stand-ins: searched for at some t, then handed on both ways.
+
+    ``grid`` is the ``dial`` in the solver's coordinates.
+
+    Two rounds: the first searches with seeds of its own, the second, at the t between, with moves from what the
+    first found.
+    """
+    best: dict[int, Descent] = {}
+    last = len(grid) - 1
+    stops = sorted({round(i) for i in np.linspace(0, last, 2 * ANCHORS - 1)})
+    for number, anchors in enumerate((stops[::2], stops[1::2])):
+        for a, i in enumerate(anchors):
+            report(0.25 * number + 0.2 * a / len(anchors), f"Searching at t = {dial[i]:.3g}")
+            start = best[i].centers if i in best else None
+            ends, _ = descend_all(search.walk, search.candidates(grid[i], rng, SEARCHES, start)[0], grid[i])
+            for end in ends:
+                _keep_lower(best, i, descend(search.walk, end, grid[i]), search, grid[i])
+        _hand_on(best, search, grid, partial(report, 0.25 * number + 0.2, "Walking the path both ways"))
+    return [best[i] for i in range(last + 1)]
+
+
+def _keep_lower(best: dict[int, Descent], i: int, found: Descent, search: Search, t: float) -> bool:
+    """Keep ``found`` for t, the i-th, if it is clearly lower than what is there; say whether it was."""
+    column = COLUMN[search.criterion]
+    lower = i not in best or clearly_lower(
+        found.history[-1, column], best[i].history[-1, column], LOWER, search.walk.noise(t)
+    )
+    if lower:
+        best[i] = found
+    return lower
+
+
+def _hand_on(best: dict[int, Descent], search: Search, grid: Array, alive: Callable[[], None]) -> None:
+    """Descend at each t from the plans of its neighbours, up and down, until nothing gets lower."""
+    tried: set[tuple[int, int]] = set()  # (plan, t)
+    seen: list[Descent] = []  # keeps the identities in `tried` unique
+    for _ in range(ROUNDS):
+        improved = False
+        for back in (-1, 1):
+            for i in range(len(grid))[::-back]:
+                start = best.get(i + back)
+                if start is None or (id(start), i) in tried:
+                    continue
+                tried.add((id(start), i))
+                seen.append(start)
+                alive()
+                found = descend(search.walk, start.centers, grid[i])
+                improved |= _keep_lower(best, i, found, search, grid[i])
+        if not improved:
+            return
+
+
+def _matched(centers: Array, k: int) -> Array:
+    """Number the k free facilities so that each is the one nearest to itself at the t before."""
+    for before, here in pairwise(centers):
+        cost = ((before[:k, None] - here[None, :k]) ** 2).sum(axis=2)
+        here[:k] = here[:k][linear_sum_assignment(cost)[1]]
+    return centers
+
+
+def _jumps(problem: Problem, grid: Array, centers: Array, sse: list[float]) -> NDArray[np.bool_]:
+    """True where facilities move visibly from one t to the next and neither plan leads to the other."""
+    jumps = np.zeros(len(grid), dtype=np.bool_)
+    for i in range(1, len(grid)):
+        moved = np.sqrt(((centers[i] - centers[i - 1]) ** 2).sum(axis=1).max())
+        if moved <= VISIBLE * np.sqrt(sse[i]):
+            continue
+        forward = descend(problem, centers[i - 1], grid[i], tol=1e-4).centers
+        backward = descend(problem, centers[i], grid[i - 1], tol=1e-4).centers
+        missed = min(np.abs(forward - centers[i]).max(), np.abs(backward - centers[i - 1]).max())
+        jumps[i] = missed > SAME * moved
+    return jumps
+
+
+def _on_all(
+    framed: Framed, search: Search, grid: Array, dial: Array, centers: Array, report: Progress
+) -> list[Descent]:
+    """The plans of the walk as fixed points of all residents, carried back; of very many, to within a stated error."""
+    many = len(search.full.X) > CHUNK
+
+    def at(start: Array, t: float) -> Descent:
+        if not many:
+            return framed.back(descend(search.full, start, t), t)
+        near = descend(search.middle, start, t, tol=1e-3)
+        found = descend(search.full, near.centers, t, POLISH, ENOUGH**2, alone=True)
+        found = replace(found, labels=found.labels[:0].copy())  # of every t they would fill the memory
+        return framed.back(found, t)
+
+    tasks = [pool().submit(at, start, t) for start, t in zip(centers, grid, strict=True)]
+    done: list[Descent] = []
+    try:
+        for task, t in zip(tasks, dial, strict=True):
+            report(0.5 + 0.5 * len(done) / len(grid), f"All residents at t = {t:.3g}")
+            done.append(task.result())
+    finally:
+        for task in tasks:
+            task.cancel()
+    return done

@@ -1,0 +1,208 @@
+"""Every measure of a set of facilities, in one place, whatever method made them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tkm_core.clustering.checks import check_centers, check_points, check_t, check_weights
+from tkm_core.clustering.frame import in_units_of, level_weights, served, tilt
+from tkm_core.clustering.objective import Array, Labels, city_cost, tilted_sse_by_cluster
+
+KOLM_POLLAK_EPS = -1.0  # inequality aversion; negative because distance is a burden
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a set of facilities means for the residents; distances in the units of X, all weighted.
+
+    Attributes
+    ----------
+    labels, distance : arrays (n,)
+        The nearest facility of each resident, and how far it is.
+    population : array (k,)
+        Total weight served by each facility.
+    sse, tilted_sse, city_cost : float
+        Mean squared distance, the paper's tilted SSE, and the city-wide tilted cost, at ``t``.
+    tilted_sse_by_cluster, variance, variance_of_distance, max_distance : arrays (k,)
+        Per facility: phi_j, variance of the squared distance (the paper's measure), variance of the distance,
+        and largest distance.
+    overall_variance, overall_variance_of_distance : float
+        The same variances over all residents.
+    mean_distance, median_distance, p90_distance, p95_distance, largest_distance : float
+    gini : float
+        Inequality of distance: 0 when all are equally far.
+    kolm_pollak_ede : float
+        The distance which, if everyone had it, would be as bad as this distribution.
+    worst_decile_mean : float
+        Mean distance of the worst-off 10 % of the population.
+    share_within : float or None
+        Share of the population within ``standard``.
+    fairness_ratio : float or None
+        The largest distance divided by the resident's own neighbourhood radius.
+    """
+
+    t: float
+    labels: Labels
+    distance: Array
+    population: Array
+    sse: float
+    tilted_sse: float
+    city_cost: float
+    tilted_sse_by_cluster: Array
+    variance: Array
+    variance_of_distance: Array
+    max_distance: Array
+    overall_variance: float
+    overall_variance_of_distance: float
+    mean_distance: float
+    median_distance: float
+    p90_distance: float
+    p95_distance: float
+    largest_distance: float
+    gini: float
+    kolm_pollak_ede: float
+    worst_decile_mean: float
+    standard: float | None
+    share_within: float | None
+    fairness_ratio: float | None
+
+
+def evaluate(
+    X: ArrayLike,
+    centers: ArrayLike,
+    *,
+    t: float = 0.0,
+    sample_weight: ArrayLike | None = None,
+    standard: float | None = None,
+    neighbourhood: ArrayLike | None = None,
+) -> Evaluation:
+    """Judge facilities at ``centers`` for residents ``X``, each served by the nearest.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Residents.
+    centers : array (k, d)
+        Facilities, whatever method placed them.
+    t : float
+        The tilt for ``tilted_sse`` and ``city_cost``; may be infinite.
+    sample_weight : array (n,), optional
+        Population of each resident point.
+    standard : float, optional
+        A service standard (a distance) for ``share_within``.
+    neighbourhood : array (n,), optional
+        Neighbourhood radius of each resident, from ``neighbourhood_radius``, for ``fairness_ratio``.
+
+    Examples
+    --------
+    >>> found = evaluate([[0.0], [1.0], [5.0]], [[0.0], [4.0]], standard=1.0)
+    >>> found.mean_distance, found.largest_distance, found.share_within
+    (0.666..., 1.0, 1.0)
+    """
+    points = check_points(X)
+    sites = check_centers(centers, points.shape[1], "centers")
+    people = check_weights(sample_weight, len(points))
+    t = check_t(t)
+    k = len(sites)
+    live = people > 0
+    # lengths in units of the farthest, weights near the middle of their range: nothing overflows or vanishes on the way
+    labels, f, unit = served(points, sites, live)
+    weights, tilted = level_weights(people), tilt(t, unit)
+    distance = np.sqrt(f)
+    total = float(weights.sum())
+    peopled = np.where(live, f, 0.0), np.where(live, distance, 0.0)
+
+    def carried(values: Array | float, power: int) -> Array:
+        return in_units_of(values, unit, power, "A measure of the distances")
+
+    def per_cluster(values: Array) -> Array:
+        return np.bincount(labels, weights * values, minlength=k).astype(np.float64)
+
+    def variance_by_cluster(values: Array) -> Array:
+        mean = np.divide(per_cluster(values), population, out=np.zeros(k), where=population > 0)
+        spread = per_cluster((values - mean[labels]) ** 2)
+        return np.divide(spread, population, out=np.zeros(k), where=population > 0)
+
+    def overall(values: Array) -> float:
+        mean = float(np.dot(weights, values)) / total
+        return float(np.dot(weights, (values - mean) ** 2)) / total
+
+    population = per_cluster(np.ones(len(points)))
+    max_distance = np.zeros(k)
+    np.maximum.at(max_distance, labels[live], distance[live])
+    order = np.argsort(peopled[1], kind="stable")
+    sorted_distance, sorted_weights = peopled[1][order], weights[order]
+    cumulative = np.cumsum(sorted_weights)
+    median, p90, p95 = (_quantile(sorted_distance, cumulative, q) for q in (0.5, 0.9, 0.95))
+    phi = tilted_sse_by_cluster(f, labels, weights, k, tilted)
+    ratio = None
+    if neighbourhood is not None:
+        radius = np.asarray(neighbourhood, dtype=np.float64)
+        if radius.shape != distance.shape:
+            msg = f"neighbourhood has shape {radius.shape}; it needs one for each of the {len(points)} residents."
+            raise ValueError(msg)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratios = np.where(distance[live] == 0, 0.0, distance[live] / (radius[live] / unit))
+        ratio = float(ratios.max())
+    return Evaluation(
+        t=t,
+        labels=labels,
+        distance=carried(distance, 1),
+        population=np.bincount(labels, people, minlength=k).astype(np.float64),
+        sse=float(carried(np.dot(weights, peopled[0]) / total, 2)),
+        tilted_sse=float(carried(phi.sum(), 2)),
+        city_cost=float(carried(city_cost(f, weights, tilted), 2)),
+        tilted_sse_by_cluster=carried(phi, 2),
+        variance=carried(variance_by_cluster(peopled[0]), 4),
+        variance_of_distance=carried(variance_by_cluster(peopled[1]), 2),
+        max_distance=carried(max_distance, 1),
+        overall_variance=float(carried(overall(peopled[0]), 4)),
+        overall_variance_of_distance=float(carried(overall(peopled[1]), 2)),
+        mean_distance=float(carried(np.dot(weights, peopled[1]) / total, 1)),
+        median_distance=float(carried(median, 1)),
+        p90_distance=float(carried(p90, 1)),
+        p95_distance=float(carried(p95, 1)),
+        largest_distance=float(carried(max_distance.max(), 1)),
+        gini=_gini(sorted_distance, sorted_weights, cumulative),
+        kolm_pollak_ede=float(carried(_kolm_pollak_ede(peopled[1], weights), 1)),
+        worst_decile_mean=float(
+            carried(_worst_share_mean(sorted_distance, sorted_weights, cumulative, 0.1), 1)
+        ),
+        standard=standard,
+        share_within=None if standard is None else float(weights[distance * unit <= standard].sum()) / total,
+        fairness_ratio=ratio,
+    )
+
+
+def _quantile(ordered: Array, cumulative: Array, q: float) -> float:
+    """The smallest distance within which a share q of the population lives (inverted distribution function)."""
+    at = np.searchsorted(cumulative, q * cumulative[-1] * (1 - 1e-12))
+    return float(ordered[min(at, len(ordered) - 1)])
+
+
+def _gini(ordered: Array, weights: Array, cumulative: Array) -> float:
+    """Weighted Gini: half the mean absolute difference of two residents' distances, over the mean."""
+    total = cumulative[-1]
+    mean = float(np.dot(weights, ordered)) / total
+    if mean == 0:
+        return 0.0
+    below = (cumulative - weights / 2) / total
+    # rounding must not make equal distances less than equal
+    return max(float(2 * np.dot(weights * ordered, below) / (total * mean) - 1), 0.0)
+
+
+def _worst_share_mean(ordered: Array, weights: Array, cumulative: Array, share: float) -> float:
+    """Mean over exactly the worst-off ``share`` of the population; the resident on the edge counts in part."""
+    total = cumulative[-1]
+    inside = np.clip(cumulative - (1 - share) * total, 0.0, weights)
+    return float(np.dot(inside, ordered) / inside.sum())
+
+
+def _kolm_pollak_ede(distance: Array, weights: Array) -> float:
+    """-(1/kappa) log mean e^{-kappa d}, with kappa = eps sum(w d) / sum(w d²), eps < 0 for a burden."""
+    second = float(np.dot(weights, distance**2))
+    if second == 0:
+        return 0.0
+    kappa = KOLM_POLLAK_EPS * float(np.dot(weights, distance)) / second
+    return city_cost(distance, weights, -kappa)

@@ -1,0 +1,360 @@
+"""The seven methods on the same samples: SSE against k, variance and maximum distance of each cluster."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from tkm_core.clustering.objective import Array
+from tkm_core.evaluation import Evaluation, evaluate, neighbourhood_radius
+from tkm_core.experiments.drawing import linear_or_log, panels, place, ramp, spread_line
+from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
+from tkm_core.figures.palette import palette
+from tkm_core.methods import METHODS, Solution, describe, run_method
+from tkm_core.progress import Progress
+
+DIALS = (0.01, 0.05, 0.1, 0.2)
+RIVALS = ("jkl", "mv", "fr", "sfr")
+SGD = {"solver": "sgd", "max_iter": 500, "learning_rate": 0.05, "n_epochs": 5, "batch_size": 100}
+REMEMBERED = 10_000  # solutions kept, so that the second experiment on the same samples is free
+_known: dict[tuple[Any, ...], Solution] = {}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A method with its options, as one line of a figure."""
+
+    label: str
+    method: str
+    options: Mapping[str, Any]
+
+
+def contenders(methods: Sequence[str], t: Sequence[float], solver: str) -> list[Contender]:
+    """TKM once for each t, and every other method once.
+
+    >>> [each.label for each in contenders(("tkm", "mv"), (0.1, 0.2), "newton")]
+    ['TKM t = 0.1', 'TKM t = 0.2', 'MV']
+    """
+    if solver not in ("newton", "sgd"):
+        msg = f"solver is {solver!r}; choose 'newton' (exact) or 'sgd' (the paper's)."
+        raise ValueError(msg)
+    own: dict[str, Any] = dict(SGD) if solver == "sgd" else {}
+    found: list[Contender] = []
+    for name in methods:
+        title = describe(name).title
+        if name == "tkm":
+            found += [Contender(f"{title} t = {dial:g}", name, {**own, "t": dial}) for dial in t]
+        else:
+            found.append(Contender(title, name, {}))
+    return found
+
+
+def sse_by_k(
+    data: Sequence[Dataset],
+    *,
+    k: Sequence[int] = tuple(range(3, 11)),
+    methods: Sequence[str] = METHODS,
+    t: Sequence[float] = DIALS,
+    solver: str = "newton",
+    repeats: int = 10,
+    size: int = SAMPLE_SIZE,
+    seed: int = 0,
+    progress: Progress | None = None,
+    theme: str = "light",
+) -> Result:
+    """SSE of every method against the number of facilities.
+
+    Parameters
+    ----------
+    data : sequence of Dataset
+    k : sequence of int
+        Numbers of facilities.
+    methods : sequence of str
+        Some of ``METHODS``.
+    t : sequence of float
+        Values of the dial for TKM.
+    solver : {"newton", "sgd"}
+        TKM's: the exact one, or the paper's SGD with the paper's options.
+    repeats, size, seed : int
+        Samples of each data set, their size, and the seed of all of it.
+    progress, theme
+        Whom to report to; "light" or "dark".
+
+    Returns
+    -------
+    Result
+        One row a run: data set, k, repeat, method, facilities opened, SSE and other measures, seconds.
+
+    Examples
+    --------
+    >>> from tkm_core.experiments import blobs
+    >>> found = sse_by_k([blobs(2, seed=0)], k=(2, 3), methods=("kmeans++", "jkl"), repeats=1)
+    >>> found.table.groupby("method")["k"].count().to_dict()
+    {'JKL': 2, 'k-means++': 2}
+    """
+    rows = contenders(methods, t, solver)
+    drawn = samples(data, repeats=repeats, size=size, seed=seed)
+    jobs = [_job(sample, count, each) for sample in drawn for count in k for each in rows]
+    table, stopped = gather(jobs, progress)
+    labels = [each.label for each in rows]
+    notes = (*_sse_findings(table, rows), *_fewer(table), *stopped)
+    return Result(table, _draw_sse(table, labels, theme), notes, not stopped)
+
+
+def by_cluster(
+    data: Sequence[Dataset],
+    *,
+    measure: str,
+    k: int = 4,
+    methods: Sequence[str] = METHODS,
+    t: Sequence[float] = DIALS,
+    solver: str = "newton",
+    repeats: int = 10,
+    size: int = SAMPLE_SIZE,
+    seed: int = 0,
+    progress: Progress | None = None,
+    theme: str = "light",
+) -> Result:
+    """A measure of every cluster, the largest first; the other parameters are those of ``sse_by_k``.
+
+    Parameters
+    ----------
+    data : sequence of Dataset
+    measure : {"variance", "max_distance"}
+        Of the squared distance in a cluster, as the paper defines it; or the largest distance in it.
+    k, methods, t, solver, repeats, size, seed, progress, theme
+        As in ``sse_by_k``, with one k.
+
+    Returns
+    -------
+    Result
+        One row a cluster and run; what holds for the whole run is repeated in each of its rows.
+
+    Examples
+    --------
+    >>> from tkm_core.experiments import blobs
+    >>> found = by_cluster([blobs(2, seed=0)], measure="variance", k=3, methods=("kmeans++",), repeats=1)
+    >>> found.table["cluster"].tolist(), found.table["variance"].is_monotonic_decreasing
+    ([1, 2, 3], True)
+    """
+    rows = contenders(methods, t, solver)
+    drawn = samples(data, repeats=repeats, size=size, seed=seed)
+    jobs = [_job(sample, k, each, measure) for sample in drawn for each in rows]
+    table, stopped = gather(jobs, progress)
+    labels = [each.label for each in rows]
+    notes = (*_cluster_findings(table, rows, measure), *_fewer(table), *stopped)
+    return Result(table, _draw_clusters(table, labels, measure, theme), notes, not stopped)
+
+
+def _job(sample: Sample, k: int, contender: Contender, measure: str = "") -> Job:
+    """One run; its rows are one, or one a cluster where a measure of the clusters is asked for."""
+
+    def work(report: Progress) -> pd.DataFrame:
+        X, weights = sample.draw()
+        found = _placed(X, weights, k, contender, sample.seed, report)
+        radius = neighbourhood_radius(X, k, weights)
+        judged = evaluate(X, found.centers, sample_weight=weights, neighbourhood=radius)
+        run = {
+            "data": sample.source.name,
+            "k": k,
+            "repeat": sample.repeat,
+            "method": contender.label,
+            "opened": len(found.centers),
+            "sse": judged.sse,
+            "mean_distance": judged.mean_distance,
+            "largest_distance": judged.largest_distance,
+            "overall_variance": judged.overall_variance,
+            "fairness_ratio": judged.fairness_ratio,
+            "seconds": found.seconds,
+        }
+        return pd.DataFrame(_clusters(judged, run, measure) if measure else [run])
+
+    return sample.words(f"k = {k}, {contender.label}"), work
+
+
+def _clusters(judged: Evaluation, run: dict[str, Any], measure: str) -> list[dict[str, Any]]:
+    """One row a cluster, in descending order of the measure."""
+    order = np.argsort(-getattr(judged, measure), kind="stable")
+    shown = ("variance", "variance_of_distance", "max_distance", "population")
+    return [
+        {**run, "cluster": rank + 1, **{name: getattr(judged, name)[j] for name in shown}}
+        for rank, j in enumerate(order)
+    ]
+
+
+def _placed(X: Array, weights: Array, k: int, contender: Contender, seed: int, report: Progress) -> Solution:
+    """Run a method, unless this very run is remembered."""
+    digest = hashlib.sha256(X.tobytes() + weights.tobytes()).hexdigest()
+    key = (digest, X.shape, k, contender.method, tuple(sorted(contender.options.items())), seed)
+    if key not in _known:
+        found = run_method(
+            contender.method,
+            X,
+            k,
+            sample_weight=weights,
+            random_state=seed,
+            progress=report,
+            **contender.options,
+        )
+        while len(_known) >= REMEMBERED:
+            _known.pop(next(iter(_known)))
+        _known[key] = found
+    return _known[key]
+
+
+def colours(labels: Sequence[str], theme: str) -> dict[str, str]:
+    """A colour for each line: TKM from blue to red by t, the others apart from that and from each other."""
+    look = palette(theme)
+    fixed = {
+        "k-means++": look.ink,
+        "NF": look.muted,
+        "JKL": look.facilities[4],
+        "MV": look.facilities[5],
+        "FR": look.facilities[0],
+        "SFR": look.facilities[2],
+    }
+    own = [label for label in labels if label not in fixed]
+    return {**dict(zip(own, ramp(len(own), theme), strict=True)), **fixed} if own else fixed
+
+
+def _draw_sse(table: pd.DataFrame, labels: Sequence[str], theme: str) -> go.Figure:
+    """One panel a data set, one line a method; TKM solid, the others dashed with their own marks."""
+    names = table["data"].unique().tolist()
+    tints, symbols = colours(labels, theme), ("circle", "square", "diamond", "triangle-up", "x", "star")
+    others = [label for label in labels if not label.startswith("TKM")]
+    figure = panels(names, x="facilities, k", y="SSE", theme=theme, height=360)
+    for number, name in enumerate(names):
+        for label in labels:
+            mine = table[(table["data"] == name) & (table["method"] == label)]
+            if mine.empty:
+                continue
+            by_k = mine.groupby("k")["sse"]
+            mean, std = by_k.mean(), by_k.std(ddof=0)
+            rival = label in others
+            mark = symbols[others.index(label) % len(symbols)] if rival else "circle"
+            spread_line(
+                figure, mean.index.to_series(), mean, std,
+                name=label, color=tints[label], where=place(number, len(names)), legend=number == 0,
+                style={
+                    "mode": "lines+markers", "marker": {"symbol": mark, "size": 7 if rival else 5},
+                    "line": {"dash": "dash", "width": 1.5} if rival else {},
+                },
+            )  # fmt: skip
+    figure.update_xaxes(dtick=1)
+    figure.update_yaxes(rangemode="tozero")
+    return figure
+
+
+def _draw_clusters(table: pd.DataFrame, labels: Sequence[str], measure: str, theme: str) -> go.Figure:
+    """One panel a data set, a group of bars a cluster, a bar a method with one standard deviation."""
+    names = table["data"].unique().tolist()
+    words = {"variance": "variance of the squared distance", "max_distance": "largest distance"}[measure]
+    tints = colours(labels, theme)
+    figure = panels(names, x="", y=words, theme=theme, height=360)
+    for number, name in enumerate(names):
+        for label in labels:
+            mine = table[(table["data"] == name) & (table["method"] == label)]
+            if mine.empty:
+                continue
+            by_rank = mine.groupby("cluster")[measure]
+            mean, std = by_rank.mean(), by_rank.std(ddof=0)
+            figure.add_bar(
+                x=[f"cluster {rank}" for rank in mean.index],
+                y=[float(f"{value:.5g}") for value in mean],
+                error_y={
+                    "array": [float(f"{value:.4g}") for value in std],
+                    "thickness": 1,
+                    "width": 2,
+                    "color": palette(theme).muted,
+                },
+                name=label,
+                legendgroup=label,
+                showlegend=number == 0,
+                marker={"color": tints[label]},
+                hovertemplate=f"{label}, %{{x}}: %{{y:.4g}}<extra></extra>",
+                **place(number, len(names)),
+            )
+    figure.update_layout(barmode="group", bargap=0.18, bargroupgap=0.08)
+    figure.update_yaxes(rangemode="tozero")
+    linear_or_log(figure)
+    return figure
+
+
+def _sse_findings(table: pd.DataFrame, rows: Sequence[Contender]) -> list[str]:
+    """TKM against each rival, k-means++ against the rivals, and whether SSE rises with t; means over the repeats."""
+    mean = table.pivot_table(index=["data", "k"], columns="method", values="sse")
+    return [
+        *_against(mean, rows, "SSE", "cases (data set and k)"),
+        *_along_t(mean, rows, "SSE", "rises", "cases (data set and k)"),
+    ]
+
+
+def _cluster_findings(table: pd.DataFrame, rows: Sequence[Contender], measure: str) -> list[str]:
+    """The worst cluster of TKM against the rivals' and over t; what the tilt changes against k-means++."""
+    words = {"variance": "variance of cluster 1", "max_distance": "largest distance of cluster 1"}[measure]
+    runs = table[table["cluster"] == 1]
+    first = runs.pivot_table(index=["data", "repeat"], columns="method", values=measure)
+    notes = [*_against(first, rows, words, "samples"), *_along_t(first, rows, words, "falls", "samples")]
+    for label in (row.label for row in rows if row.method == "tkm"):
+        parts = []
+        for name, column in (("SSE", "sse"), (words, measure), ("overall variance", "overall_variance")):
+            wide = runs.pivot_table(index=["data", "repeat"], columns="method", values=column)
+            if {label, "k-means++"} <= set(wide.columns):
+                change = (100 * (wide[label] / wide["k-means++"] - 1)).dropna()
+                parts.append(f"{name} {change.median():+.1f} %")
+        if parts:
+            notes.append(f"{label} against k-means++ (medians over all samples): {', '.join(parts)}.")
+    ratio = runs.groupby("method")["fairness_ratio"].median()
+    told = {label: "∞" if np.isinf(value) else f"{value:.2f}" for label, value in ratio.items()}
+    listed = ", ".join(f"{row.label} {told[row.label]}" for row in rows if row.label in told)
+    meaning = "up to 1 is fair"
+    if np.isinf(ratio).any():
+        meaning += "; ∞ where one place holds a k-th of all people, so that its radius is 0"
+    notes.append(f"Distance over neighbourhood radius, the worst-off point (median; {meaning}): {listed}.")
+    return notes
+
+
+def _against(mean: pd.DataFrame, rows: Sequence[Contender], words: str, cases: str) -> list[str]:
+    """In how many cases each TKM, and k-means++, is below each rival."""
+    rivals = [row.label for row in rows if row.method in RIVALS and row.label in mean]
+    notes = []
+    for row in rows:
+        if row.method not in ("tkm", "kmeans++") or row.label not in mean or not rivals:
+            continue
+        counts = []
+        for rival in rivals:
+            both = mean[[row.label, rival]].dropna()
+            counts.append(f"{rival}'s in {int((both[row.label] < both[rival]).sum())} of {len(both)}")
+        notes.append(f"{row.label}: {words} below {', '.join(counts)} {cases}.")
+    return notes
+
+
+def _along_t(mean: pd.DataFrame, rows: Sequence[Contender], words: str, verb: str, cases: str) -> list[str]:
+    """In how many cases a measure moves the way the paper says from each t to the next."""
+    own = sorted((row for row in rows if row.method == "tkm"), key=lambda row: row.options["t"])
+    own = [row for row in own if row.label in mean]
+    notes = []
+    for low, high in pairwise(own):
+        both = mean[[low.label, high.label]].dropna()
+        change = both[high.label] - both[low.label]
+        kept = int(((change > 0) if verb == "rises" else (change < 0)).sum())
+        notes.append(
+            f"From t = {low.options['t']:g} to {high.options['t']:g} the {words} of TKM {verb} in {kept} of "
+            f"{len(both)} {cases}."
+        )
+    return notes
+
+
+def _fewer(table: pd.DataFrame) -> list[str]:
+    """Which methods opened fewer facilities than they may."""
+    runs = table.drop_duplicates(["data", "k", "repeat", "method"])
+    short = (runs["opened"] < runs["k"]).groupby(runs["method"]).agg(["sum", "size"])
+    return [
+        f"{name} opened fewer than k facilities in {row['sum']} of {row['size']} runs."
+        for name, row in short[short["sum"] > 0].iterrows()
+    ]

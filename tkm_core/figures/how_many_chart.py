@@ -1,0 +1,91 @@
+"""Charts against the number of facilities."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tkm_core.figures.charts import FAIRNESS, UTILITY, Axis, layout
+from tkm_core.figures.look import Look
+from tkm_core.planning.how_many import Count, series
+from tkm_core.stories.plan_story import METRES
+
+COUNT_AXES = {
+    "mean_distance": UTILITY["mean_distance"],
+    **{key: FAIRNESS[key] for key in ("p95_distance", "largest_distance", "overall_variance_of_distance")},
+    "share_within": Axis("share_within", "share within the standard", 0),
+}
+
+
+def values(counts: Sequence[Count], side: str, name: str, unit: str) -> Any:
+    """A measure along k as it is shown: in the unit, or in percent."""
+    found = series(counts, side, name)
+    return found * 100 if name == "share_within" else found / METRES[unit] ** COUNT_AXES[name].power
+
+
+def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int) -> go.Figure:
+    """One measure against k: tilted k-means and k-means++, the chosen k marked.
+
+    Parameters
+    ----------
+    counts : sequence of Count
+    name : str
+        Key of `COUNT_AXES`.
+    look : Look
+    k : int
+        The chosen number.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    colors, axis = look.palette, COUNT_AXES[name]
+    label = "share within the standard, %" if name == "share_within" else axis.label(look.unit)
+    frame = layout(look, height=250, x="facilities", y="")
+    numbers = [count.k for count in counts]
+    frame["xaxis"] |= {"tickvals": numbers, "range": [min(numbers) - 0.4, max(numbers) + 0.4]}
+    frame["yaxis"]["rangemode"] = "tozero"
+    frame["title"] = {
+        "text": label[:1].upper() + label[1:],
+        "font": {"size": 13, "color": colors.ink},
+        "x": 0,
+        "xanchor": "left",
+        "y": 0.98,
+        "yanchor": "top",
+    }
+    frame["margin"] = {"l": 46, "r": 10, "t": 34, "b": 36}
+    traces = []
+    for side, words, color, dash in (
+        ("baseline", "k-means++", colors.muted, "dot"),
+        ("tilted", "tilted k-means", colors.accent, "solid"),
+    ):
+        shown = values(counts, side, name, look.unit)
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "x": numbers,
+                "y": np.round(shown, 4).tolist(),
+                "line": {"width": 2.2, "color": color, "dash": dash},
+                "marker": {
+                    "size": [11 if number == k else 6 for number in numbers],
+                    "color": color if side == "tilted" else colors.page,
+                    "opacity": 1,
+                    "line": {"width": 1.8, "color": color},
+                },
+                "hovertemplate": f"{words}, %{{x}} facilities: %{{y:.3g}}<extra></extra>",
+            }
+        )
+    return go.Figure(traces, frame)
+
+
+def count_words(counts: Sequence[Count], name: str, look: Look) -> str:
+    """What such a chart shows, in a sentence."""
+    tilted, base = (values(counts, side, name, look.unit) for side in ("tilted", "baseline"))
+    axis = COUNT_AXES[name]
+    label = "share within the standard, %" if name == "share_within" else axis.label(look.unit)
+    return (
+        f"{label} against the number of facilities: from {tilted[0]:.3g} with {counts[0].k} to {tilted[-1]:.3g} with "
+        f"{counts[-1].k} for tilted k-means, from {base[0]:.3g} to {base[-1]:.3g} for k-means++."
+    )

@@ -1,0 +1,213 @@
+"""Newton beside SGD: the two solvers of the same problem, from the same starts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from tkm_core.clustering.checks import check_clusters, check_fixed, check_points, check_t, check_weights
+from tkm_core.clustering.compiled.starts import KMEANS_PP, seeds
+from tkm_core.clustering.descent import Descent, descend
+from tkm_core.clustering.estimator import TiltedKMeans
+from tkm_core.clustering.frame import Framed
+from tkm_core.clustering.objective import Array
+from tkm_core.clustering.sgd import descend_by_sgd
+from tkm_core.progress import Progress, silent
+
+COSTS = {"tilted_sse": 1, "city_cost": 0, "sse": 2}  # columns of a history
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """One descent of one solver.
+
+    Attributes
+    ----------
+    history : array (steps + 1, 3)
+        City-wide cost, tilted SSE and SSE of the start and after every step.
+    seconds : float
+    """
+
+    history: Array
+    seconds: float
+
+    @property
+    def steps(self) -> int:
+        """How many steps it took."""
+        return len(self.history) - 1
+
+    def cost(self, name: str = "tilted_sse") -> Array:
+        """One cost along the steps: "tilted_sse", "city_cost" or "sse"."""
+        return self.history[:, COSTS[name]]
+
+    def end(self, name: str = "tilted_sse") -> float:
+        """The cost at its end."""
+        return float(self.cost(name)[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Race:
+    """Both solvers from the same starts.
+
+    Attributes
+    ----------
+    t, k : float, int
+    newton, sgd : tuple of Leg
+        One a start, in the same order.
+    polished : tuple of Leg
+        Newton once more, from where SGD ended.
+    search : dict of str to float
+        The costs of the whole search of ``TiltedKMeans``: starts of many kinds, and moves.
+    """
+
+    t: float
+    k: int
+    newton: tuple[Leg, ...]
+    sgd: tuple[Leg, ...]
+    polished: tuple[Leg, ...]
+    search: dict[str, float]
+
+    def table(self) -> pd.DataFrame:
+        """One row a start: tilted SSE at the start and at each end, steps and seconds."""
+        return pd.DataFrame(
+            {
+                "Start": np.arange(1, len(self.newton) + 1),
+                "Tilted SSE at the start": [leg.cost()[0] for leg in self.newton],
+                "Newton ends at": [leg.end() for leg in self.newton],
+                "Newton steps": [leg.steps for leg in self.newton],
+                "Newton, s": [leg.seconds for leg in self.newton],
+                "SGD ends at": [leg.end() for leg in self.sgd],
+                "SGD steps": [leg.steps for leg in self.sgd],
+                "SGD, s": [leg.seconds for leg in self.sgd],
+                "SGD’s end, polished by Newton": [leg.end() for leg in self.polished],
+            }
+        )
+
+    def sentence(self) -> str:
+        """What the race shows, in figures."""
+        newton, sgd = (np.array([leg.end() for leg in legs]) for legs in (self.newton, self.sgd))
+        lower = int((newton < sgd * (1 - 1e-9)).sum())
+        quicker = np.median([leg.seconds for leg in self.sgd]) / np.median(
+            [leg.seconds for leg in self.newton]
+        )
+        found, lowest = self.search["tilted_sse"], float(min(newton.min(), sgd.min()))
+        above = 100 * (lowest / found - 1) if found > 0 else 0.0
+        told = (
+            f"the whole search gets {abs(above):.1f} % {'below' if above > 0 else 'above'} the best of them"
+            if abs(above) >= 0.05
+            else "the whole search finds no better"
+        )
+        return (
+            f"In {lower} of {len(newton)} start{'' if len(newton) == 1 else 's'} Newton ends lower than SGD, in "
+            f"{_times(quicker)} time; {told}."
+        )
+
+
+def _times(ratio: float) -> str:
+    """How much less time, in two digits.
+
+    >>> _times(2730.4), _times(0.5)
+    ('about 2,700 times less', '2.0 times the')
+    """
+    return f"about {float(f'{ratio:.2g}'):,.0f} times less" if ratio >= 1 else f"{1 / ratio:.1f} times the"
+
+
+def race(
+    X: ArrayLike,
+    n_clusters: int,
+    *,
+    t: float,
+    starts: int = 5,
+    learning_rate: float = 0.05,
+    n_epochs: int = 5,
+    batch_size: int = 100,
+    n_iter: int = 500,
+    sample_weight: ArrayLike | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Race:
+    """Let Newton and the paper's SGD descend from the same k-means++ seeds.
+
+    Parameters
+    ----------
+    X : array (n, d)
+    n_clusters : int
+    t : float
+        Finite: the SGD has no limit at infinity.
+    starts : int
+        Number of seedings.
+    learning_rate, n_epochs, batch_size, n_iter : float, int, int, int
+        Of the SGD, as in ``TiltedKMeans``.
+    sample_weight : array (n,), optional
+    random_state : int
+    progress : callable, optional
+        Called with a fraction and a text; what it raises ends the race.
+
+    Returns
+    -------
+    Race
+
+    Examples
+    --------
+    >>> points = np.random.default_rng(0).normal(size=(60, 2))
+    >>> run = race(points, 3, t=0.5, starts=2, n_iter=20)
+    >>> bool(np.isclose(run.newton[0].cost()[0], run.sgd[0].cost()[0])), run.sgd[0].steps
+    (True, 20)
+    """
+    points = check_points(X)
+    weights = check_weights(sample_weight, len(points))
+    t, k = check_t(t), check_clusters(n_clusters, len(points))
+    if starts < 1:
+        msg = f"starts is {starts}; a race needs at least one."
+        raise ValueError(msg)
+    report = progress or silent
+    framed = Framed.of(points, weights, k, check_fixed(None, points.shape[1]))
+    problem, tilt = framed.problem, framed.tilt(t)
+
+    def timed(work: Callable[[], Descent]) -> tuple[Leg, Descent]:
+        began = perf_counter()
+        found = work()
+        seconds = perf_counter() - began
+        return Leg(framed.back(found, tilt).history, seconds), found
+
+    legs: dict[str, list[Leg]] = {"newton": [], "sgd": [], "polished": []}
+    report(0.0, "Newton: getting ready")
+    descend(
+        problem, problem.X[:1].repeat(k, axis=0), tilt
+    )  # what is compiled or loaded here is not timed below
+    for number in range(starts):
+        seed = int(np.random.SeedSequence([random_state, number]).generate_state(1)[0])
+        report(number / (starts + 1), f"start {number + 1} of {starts}")
+        begin = np.zeros((k, points.shape[1]))
+        # the first number that the SGD draws seeds its start
+        first = int(np.random.default_rng(seed).integers(2**31))
+        seeds(problem.X, problem.weights, begin, k, KMEANS_PP, first)
+        legs["newton"].append(timed(partial(descend, problem, begin, tilt))[0])
+        slow, ended = timed(
+            partial(
+                descend_by_sgd,
+                problem,
+                tilt,
+                np.random.default_rng(seed),
+                fixed=framed.fixed,
+                learning_rate=learning_rate,
+                n_epochs=n_epochs,
+                batch_size=batch_size,
+                n_iter=n_iter,
+            )
+        )
+        legs["sgd"].append(slow)
+        legs["polished"].append(timed(partial(descend, problem, ended.centers, tilt))[0])
+    report(starts / (starts + 1), "the whole search")
+    model = TiltedKMeans(k, t=t, random_state=random_state).fit(points, sample_weight=weights)
+    search = {
+        "tilted_sse": model.tilted_sse_,
+        "city_cost": model.city_cost_,
+        "sse": model.inertia_ / float(weights.sum()),
+    }
+    report(1.0, "done")
+    return Race(t, k, tuple(legs["newton"]), tuple(legs["sgd"]), tuple(legs["polished"]), search)

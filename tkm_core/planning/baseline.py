@@ -1,0 +1,50 @@
+"""The plan everything is compared with: k-means++, best of ten starts."""
+
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from tkm_core.clustering.frame import level_weights
+from tkm_core.planning.trade_off import MANY, gather
+from tkm_core.residents import Residents
+
+Floats = npt.NDArray[np.float64]
+STARTS = 10
+
+
+def kmeans_sites(residents: Residents, k: int, fixed: Floats, random_state: int) -> Floats:
+    """Sites of k-means++ in scaled coordinates; existing ones, if any, stay where they are and come last."""
+    points, weights = residents.scaled, level_weights(residents.weights)
+    if len(fixed):
+        from tkm_core.clustering.estimator import TiltedKMeans
+
+        model = TiltedKMeans(k, t=0.0, n_init=STARTS, fixed_centers=fixed, random_state=random_state)
+        return np.asarray(model.fit(points, sample_weight=weights).cluster_centers_)
+    from sklearn.cluster import KMeans
+
+    from tkm_core.methods import run_method
+
+    sample, mass = points, weights
+    if len(points) > MANY:
+        cells = gather(points, weights)
+        if len(cells.xy) >= STARTS * k:
+            sample, mass = cells.xy, cells.weights
+    found = run_method(
+        "kmeans++", sample, k, sample_weight=mass, random_state=random_state, max_seconds=inf, n_init=STARTS
+    )
+    if sample is points:
+        return found.centers
+    # of very many residents: the restarts ran on weighted cells, the last descent is on everybody
+    return np.asarray(
+        KMeans(k, init=found.centers, n_init=1).fit(points, sample_weight=weights).cluster_centers_
+    )
+
+
+def numbered_like(sites: Floats, others: Floats, k: int) -> Floats:
+    """Order the first k of `others` so that each has the number of the site it is nearest to, in all."""
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    _, match = linear_sum_assignment(cdist(sites[:k], others[:k], "sqeuclidean"))
+    return np.concatenate([others[:k][match], others[k:]])

@@ -1,0 +1,1 @@
+"""What a plan or a comparison says, in words."""
