@@ -6,15 +6,14 @@ import streamlit as st
 
 from pages.shared import address, compared_methods, markdown, session, sidebar
 from tkm_core import figures
-from tkm_core.figures import methods_charts as comparison
+from tkm_core.figures import methods_charts
 from tkm_core.figures.small_maps import small_maps
+from tkm_core.measures import MEASURES
 from tkm_core.methods import METHODS, describe
-from tkm_core.planning.methods_compared import (
-    MEASURES,
-    Compared,
-    facility_numbers,
+from tkm_core.planning.methods_compared import Compared, facility_numbers, keeps_existing
+from tkm_core.planning.plan import Plan
+from tkm_core.stories.methods_story import (
     freedom,
-    keeps_existing,
     left_out,
     other_arrangement,
     ratio_words,
@@ -22,7 +21,6 @@ from tkm_core.planning.methods_compared import (
     sampling,
     verdict,
 )
-from tkm_core.planning.plan import Plan
 
 VARIANCES = {"variance": "squared distance", "variance_of_distance": "distance"}
 
@@ -130,7 +128,7 @@ def _verdict(
 
 def _table(compared: Sequence[Compared], look: figures.Look) -> None:
     """Every measure of every method, the best in each column marked."""
-    st.html(comparison.method_table(compared, look, session.standard_metres()))
+    st.html(methods_charts.method_table(compared, look, session.standard_metres()))
     st.markdown(
         ":small[:gray[:green[**Bold green**]: best in its column. Variance: of the distance. SSE: mean squared "
         f"distance. {ratio_words(compared)} Time: on this server, assigning everyone included.]]"
@@ -141,8 +139,8 @@ def _charts(compared: Sequence[Compared], look: figures.Look) -> None:
     """The paper's four charts."""
     variance = st.session_state["variance"]
     sse, times = MEASURES["sse"], [max(one.solution.seconds, 1e-3) for one in compared]
-    costs = [sse.value(one.evaluation, look.unit) for one in compared]
-    unit = sse.label(look.unit).removeprefix("SSE, ")
+    costs = [sse.of(one.evaluation, look.unit) for one in compared]
+    label = sse.heading(look.unit)
     left, right = st.columns(2, gap="medium")
     with left, st.container(gap="xsmall"):
         _by_cluster(f"**Variance per cluster** :gray[of the {VARIANCES[variance]}]", compared, variance, look)
@@ -150,22 +148,22 @@ def _charts(compared: Sequence[Compared], look: figures.Look) -> None:
         _by_cluster("**Maximum distance per cluster**", compared, "max_distance", look)
     left, right = st.columns(2, gap="medium")
     with left, st.container(gap="xsmall"):
-        st.markdown(f"**SSE** :gray[mean squared distance, {unit}]")
-        _per_method("sse", compared, costs, sse.label(look.unit), look, log=False)
+        st.markdown(f"**SSE** :gray[{sse.label(look.unit)}]")
+        _per_method("sse", compared, costs, label, look, log=False)
     with right, st.container(gap="xsmall"):
         st.markdown("**Time** :gray[seconds, logarithmic]")
         _per_method("time", compared, times, "time, s", look, log=True)
 
 
 def _by_cluster(title: str, compared: Sequence[Compared], measure: str, look: figures.Look) -> None:
-    unit = comparison.cluster_label(measure, look.unit).rpartition(", ")[2]
+    unit = methods_charts.cluster_label(measure, look.unit).rpartition(", ")[2]
     st.markdown(f"{title} :gray[in descending order, {unit}]")
     st.plotly_chart(
-        comparison.by_cluster(compared, measure, look),
+        methods_charts.by_cluster(compared, measure, look),
         theme=None,
         config=figures.CONFIG,
         key=f"clusters_{measure}",
-        alt=comparison.cluster_words(compared, measure, look),
+        alt=methods_charts.cluster_words(compared, measure, look),
     )
 
 
@@ -173,11 +171,11 @@ def _per_method(
     name: str, compared: Sequence[Compared], values: list[float], label: str, look: figures.Look, *, log: bool
 ) -> None:
     st.plotly_chart(
-        comparison.per_method(compared, values, look, log=log),
+        methods_charts.per_method(compared, values, look, log=log),
         theme=None,
         config=figures.CONFIG,
         key=f"bars_{name}",
-        alt=comparison.method_words(compared, values, label),
+        alt=methods_charts.method_words(compared, values, label),
     )
 
 
@@ -195,7 +193,7 @@ def _about(compared: Sequence[Compared], look: figures.Look) -> None:
     for remark in remarks(compared):
         st.markdown(f":small[:gray[{markdown.escaped(remark)}]]")
     with st.expander("Figures per cluster", icon=":material/table:"):
-        st.dataframe(comparison.cluster_table(compared, look), hide_index=True, width="stretch")
+        st.dataframe(methods_charts.cluster_table(compared, look), hide_index=True, width="stretch")
     with st.expander("What the methods do, and who published them", icon=":material/menu_book:"):
         st.markdown(
             "\n".join(

@@ -10,8 +10,9 @@ from pages.shared import address, session, sidebar
 from pages.shared.markdown import escaped
 from tkm_core import figures
 from tkm_core.figures.how_many_chart import COUNT_AXES, by_count, count_words, values
-from tkm_core.planning.how_many import Count, compare_counts, one_more, sampled
+from tkm_core.planning.how_many import Count, compare_counts, sampled
 from tkm_core.planning.plan import Plan
+from tkm_core.stories.how_many_story import one_more
 
 MOST = 12
 
@@ -91,7 +92,7 @@ def _table(counts: list[Count], look: figures.Look) -> pd.DataFrame:
     columns: dict[str, object] = {"Facilities to site": [count.k for count in counts]}
     for name, axis in COUNT_AXES.items():
         if name in counts[0].tilted:
-            label = "Within the standard, %" if name == "share_within" else axis.label(look.unit)
+            label = axis.label(look.unit)
             for side, words in (("tilted", "tilted"), ("baseline", "k-means++")):
                 title = f"{label[:1].upper()}{label[1:]} ({words})"
                 columns[title] = values(counts, side, name, look.unit).round(2)

@@ -6,6 +6,7 @@ from pages.shared import address, compared_methods, downloads, errors, markdown,
 from tkm_core import figures
 from tkm_core.figures.drawn import DrawnDeck
 from tkm_core.planning.plan import Plan
+from tkm_core.stories.plan_story import tell_plan
 
 MAP_HEIGHT, PHONE_HEIGHT = 588, 400
 TICK, SLOWEST = 0.65, 5.2  # seconds between two steps of the dial while it plays
@@ -29,7 +30,7 @@ def _consequences(place: session.City, plan: Plan) -> None:
     i = plan.index(address.get("t"))
     look, standard = session.look(place.people), session.standard_metres()
     evaluation, baseline = plan.evaluation(i, standard), plan.baseline_evaluation(standard)
-    story = plan.story(i, unit=look.unit, standard=standard, people=place.people)
+    story = tell_plan(plan, i, unit=look.unit, standard=standard, people=place.people)
 
     with st.container(key="hero", gap="xsmall"):
         st.markdown(markdown.headline(story), anchors=False)
@@ -167,7 +168,7 @@ def _tradeoff(place: session.City, plan: Plan, i: int, look: figures.Look) -> No
                 st.radio(
                     label,
                     list(axes),
-                    format_func={key: axis.words for key, axis in axes.items()}.__getitem__,
+                    format_func={key: axis.axis for key, axis in axes.items()}.__getitem__,
                     key=name,
                     persist_state="session",
                 )

@@ -200,12 +200,13 @@ def warm() -> None:
     from pages.shared import address, session
     from tkm_core import figures
     from tkm_core.figures.report import html_report
+    from tkm_core.stories.plan_story import tell_plan
 
     usual = {name: field.default for name, field in address.FIELDS.items()}
     place = session.sample_city(usual["dataset"])
     plan = session.quiet_plan(place, usual["k"], lambda _fraction, _text: None)
     i = plan.index(usual["t"])
-    look, story = figures.Look(people=place.people), plan.story(i, people=place.people)
+    look, story = figures.Look(people=place.people), tell_plan(plan, i, people=place.people)
     html_report(plan, i, story, look, title=place.title)
     ground = session.ground_of(place, width=690, height=600)
     figures.plan_map(plan, i, plan.evaluation(i), plan.baseline_evaluation(), ground, look).to_json()

@@ -13,7 +13,7 @@ from pages.serving.config import config
 from tkm_core.figures import COLOURS, FAIRNESS, LAYERS, UTILITY
 from tkm_core.planning.plan import PLAN_T
 from tkm_core.residents.samples import SAMPLES, find_sample
-from tkm_core.stories.plan_story import METRES
+from tkm_core.units import METRES
 
 UPLOAD = "upload"
 MOST_FACILITIES = config().most_facilities

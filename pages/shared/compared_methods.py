@@ -18,7 +18,7 @@ from tkm_core.progress import Progress, silent
 
 PATIENCE = {"20 s": 20.0, "2 min": 120.0, "10 min": 600.0}
 WEIGHT = 50_000  # residents that make a result weigh as much as one that is small
-MARKED = ("nf", "jkl", "mv", "fr", "sfr")  # the Plan page draws tilted k-means and k-means++ itself
+DRAWN_ANYWAY = ("tkm", "kmeans++")  # the Plan page draws these two itself
 
 
 def run(place: session.City, k: int, t: float, names: Sequence[str], patience: float) -> list[Compared]:
@@ -72,7 +72,7 @@ def finished(place: session.City, k: int, t: float, names: Sequence[str], patien
     st.session_state.setdefault("marks", {})[_who(place, k)] = {
         one.short: {key: float(getattr(one.evaluation, key)) for key in (*UTILITY, *FAIRNESS)}
         for one in found
-        if one.name in MARKED
+        if one.name not in DRAWN_ANYWAY
     }
     return found
 

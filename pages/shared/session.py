@@ -373,6 +373,6 @@ def on_phone() -> bool:
 
 def standard_metres() -> float:
     """The service standard in metres."""
-    from tkm_core.stories.plan_story import METRES
+    from tkm_core.units import METRES
 
     return float(address.get("standard")) * METRES[address.get("units")]

@@ -8,7 +8,7 @@ from pages.shared.markdown import escaped
 from tkm_core.figures import LAYERS
 from tkm_core.planning.plan import Plan, most_facilities
 from tkm_core.residents.samples import SAMPLES, find_sample
-from tkm_core.stories.plan_story import METRES
+from tkm_core.units import METRES
 
 LAYER_WORDS = {
     "areas": "Service areas",

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Visit, drawn, headline, picture, ready, settled
 from tkm_core.planning.plan import make_plan
 from tkm_core.residents.samples import load_sample
+from tkm_core.stories.plan_story import tell_plan
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -49,7 +50,7 @@ def test_dial_by_keyboard_moves_figures_map_and_address(visit: Visit) -> None:
     plan = make_plan(load_sample("sacramento"), 6, random_state=0)
 
     def told(t: float) -> str:
-        return "".join(part.text for part in plan.story(plan.index(t), people="homes").headline)
+        return "".join(part.text for part in tell_plan(plan, plan.index(t), people="homes").headline)
 
     before = picture(page)
     turn(page, "ArrowRight", "0.3")

@@ -10,12 +10,14 @@ import pandas as pd
 import pyogrio
 import pytest
 
-from tkm_core.__main__ import main
 from tkm_core.cli.arguments import BAD_INPUT
+from tkm_core.cli.main import main
+from tkm_core.measures import MEASURES
 from tkm_core.methods import METHODS
-from tkm_core.planning.methods_compared import MEASURES, judge, keeps_existing, solve
+from tkm_core.planning.methods_compared import judge, keeps_existing, solve
 from tkm_core.planning.plan import make_plan
 from tkm_core.residents.samples import FOLDER, load_sample
+from tkm_core.stories.plan_story import tell_plan
 from tkm_core.version import VERSION
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +66,7 @@ def test_plan_prints_the_figures_of_the_library(capsys):
     assert main(["plan", "toulouse", "-k", "4", "-t", "0.5", "--standard", "10"]) == 0
     shown = capsys.readouterr()
     plan = make_plan(load_sample("toulouse"), 4)
-    story = plan.story(plan.index(0.5), standard=10_000)
+    story = tell_plan(plan, plan.index(0.5), standard=10_000)
     assert story.text in shown.out
     assert story.context in shown.out
     table = figures(shown.out)
@@ -271,12 +273,12 @@ def test_compare_says_what_the_page_says(tmp_path):
         assert shown["sites"] == len(one.solution.centers)
         for column, key in (
             ("average km", "mean_distance"),
-            ("95th pct km", "p95_distance"),
+            ("95th percentile km", "p95_distance"),
             ("farthest km", "largest_distance"),
             ("variance km²", "overall_variance_of_distance"),
             ("SSE km²", "sse"),
         ):
-            assert shown[column] == pytest.approx(MEASURES[key].value(one.evaluation, "km"), rel=1e-9)
+            assert shown[column] == pytest.approx(MEASURES[key].of(one.evaluation, "km"), rel=1e-9)
 
 
 def test_compare_takes_some_methods_and_says_when_it_sampled(capsys):
@@ -288,9 +290,9 @@ def test_compare_takes_some_methods_and_says_when_it_sampled(capsys):
 
 def test_experiments_get_their_own_arguments(monkeypatch):
     seen = []
-    stand_in = types.ModuleType("tkm_core.experiments")
+    stand_in = types.ModuleType("tkm_core.cli.experiments")
     stand_in.main = lambda argv: seen.append(argv) or 3
-    monkeypatch.setitem(sys.modules, "tkm_core.experiments", stand_in)
+    monkeypatch.setitem(sys.modules, "tkm_core.cli.experiments", stand_in)
     assert main(["experiment", "trajectory", "--data", "x.csv", "-o", "out"]) == 3
     assert main(["experiment", "--help"]) == 3
     assert seen == [["trajectory", "--data", "x.csv", "-o", "out"], ["--help"]]
@@ -338,7 +340,7 @@ def test_arrows_survive_an_old_terminal():
 def test_a_mistake_is_answered_without_loading_the_solver():
     heavy = ("numba", "sklearn", "scipy", "pandas", "geopandas", "numpy", "streamlit")
     code = (
-        "import sys, tkm_core.__main__ as command\n"
+        "import sys, tkm_core.cli.main as command\n"
         "try:\n    command.main(['plan', 'x', '-k', '0'])\nexcept SystemExit:\n    pass\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from tests.cli.test_terminal import watch
-from tkm_core.__main__ import main
+from tkm_core.cli.main import main
 from tkm_core.experiments import EXPERIMENTS
 
 TINY = {

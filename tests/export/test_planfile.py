@@ -11,6 +11,7 @@ from tkm_core import export
 from tkm_core.export import PlanFileError, plan_json, read_plan_file, restore_plan
 from tkm_core.planning.plan import make_plan
 from tkm_core.residents.samples import load_sample
+from tkm_core.stories.plan_story import tell_plan
 from tkm_core.version import VERSION
 
 
@@ -42,7 +43,7 @@ def test_same_data_give_the_same_plan(plan, city, content, tmp_path):
         np.testing.assert_array_equal(back.plan.path.centers, plan.path.centers)
         np.testing.assert_array_equal(back.plan.path.arrangement, plan.path.arrangement)
         np.testing.assert_array_equal(back.plan.baseline, plan.baseline)
-        assert back.plan.story(2) == plan.story(2)
+        assert tell_plan(back.plan, 2) == tell_plan(plan, 2)
         assert (back.plan.k, back.plan.existing, back.plan.random_state, back.plan.criterion) == (
             3,
             1,

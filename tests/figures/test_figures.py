@@ -14,10 +14,11 @@ from tkm_core.figures.distances_chart import cumulative
 from tkm_core.figures.maps import continuous_ways
 from tkm_core.figures.palette import DARK, LIGHT, Palette, contrast, rgb
 from tkm_core.figures.report import html_report
-from tkm_core.figures.units import format_length
 from tkm_core.planning.plan import Plan, make_plan
 from tkm_core.residents import Residents
 from tkm_core.residents.samples import load_sample
+from tkm_core.stories.plan_story import tell_plan
+from tkm_core.units import format_length
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +190,7 @@ def test_scale_bar_is_as_long_as_it_says(plan, ground) -> None:
 
 
 def test_report_is_self_contained_and_escapes_names(plan) -> None:
-    story = plan.story(12, standard=10_000)
+    story = tell_plan(plan, 12, standard=10_000)
     look = figures.Look(theme="dark")
     page = html_report(
         plan,
@@ -237,7 +238,7 @@ def test_a_far_place_without_people_is_not_the_farthest_resident() -> None:
     label = layers(plan, 1, figures.MapGround.of(town), figures.Look())["farthest-label"]
     said = f"{plan.evaluation(1).largest_distance / 1000:.1f} km"
     assert said in label["data"][0]["s"]
-    assert said in html_report(plan, 1, plan.story(1), figures.Look(), title="Town").split("</svg>")[0]
+    assert said in html_report(plan, 1, tell_plan(plan, 1), figures.Look(), title="Town").split("</svg>")[0]
 
 
 @pytest.mark.parametrize(("east", "anchor"), [(True, "end"), (False, "start")])

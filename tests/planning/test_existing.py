@@ -17,6 +17,7 @@ from tkm_core.planning.methods_compared import keeps_existing, solve
 from tkm_core.planning.plan import Plan, make_plan
 from tkm_core.residents import Report, Residents, ResidentsError, load_residents
 from tkm_core.residents.existing import MOST, Existing, read_existing
+from tkm_core.stories.plan_story import tell_plan
 
 HOSTILE = "=cmd()<script>alert(1)</script>"
 
@@ -90,7 +91,7 @@ def test_a_far_one_among_near_ones_is_kept_with_a_warning() -> None:
 
 def test_today_is_the_existing_ones_alone(plan: Plan) -> None:
     alone = evaluate(plan.residents.xy, plan.baseline_xy[3:])
-    told = plan.story(1).context
+    told = tell_plan(plan, 1).context
     assert f"the average trip is {alone.mean_distance / 1000:.1f} km" in told
     assert f"the longest {alone.largest_distance / 1000:.1f} km" in told
     assert "3 new and 2 existing facilities" in told
@@ -138,7 +139,7 @@ def test_maps_and_report_mark_them_and_escape_their_names(plan: Plan) -> None:
     assert "existing facility 5 (South)" in map_words(plan, 1, found, look)
     legend = map_legend(colour_scheme(plan, look), ground, look, existing=2)
     assert "existing facility" in legend
-    page = html_report(plan, 1, plan.story(1), look, title="Bern")
+    page = html_report(plan, 1, tell_plan(plan, 1), look, title="Bern")
     assert "existing: South" in page and "&lt;script&gt;" in page and "<script>" not in page
     assert "3 new, 2 existing" in page
 

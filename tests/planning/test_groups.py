@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tkm_core.__main__ import main
+from tkm_core.cli.main import main
 from tkm_core.planning.groups import by_group
 from tkm_core.planning.plan import make_plan
 from tkm_core.residents import Residents

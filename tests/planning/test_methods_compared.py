@@ -8,25 +8,27 @@ from sklearn.cluster import KMeans
 
 from tkm_core.figures import Look
 from tkm_core.figures.methods_charts import method_table
+from tkm_core.measures import COMPARED, MEASURES, shown_in
 from tkm_core.methods import METHODS
 from tkm_core.planning.methods_compared import (
-    MEASURES,
     Compared,
     best,
     facility_numbers,
-    freedom,
     judge,
-    listed,
     neighbourhoods,
+    solve,
+)
+from tkm_core.residents import Residents
+from tkm_core.residents.samples import load_sample
+from tkm_core.stories.methods_story import (
+    freedom,
     other_arrangement,
     ratio_words,
     remarks,
     sampling,
-    solve,
     verdict,
 )
-from tkm_core.residents import Residents
-from tkm_core.residents.samples import load_sample
+from tkm_core.wording import listed
 
 T = 0.3
 
@@ -62,7 +64,7 @@ def test_every_figure_is_that_of_the_plain_definition(city: Residents, compared:
             "share_within": 100 * w[d <= 5000].sum(),
         }
         for key, value in expected.items():
-            assert MEASURES[key].value(one.evaluation, "km") == pytest.approx(value, rel=1e-9), (
+            assert MEASURES[key].of(one.evaluation, "km") == pytest.approx(value, rel=1e-9), (
                 one.name,
                 key,
             )
@@ -95,8 +97,8 @@ def test_verdict_names_who_is_ahead(compared: list[Compared]) -> None:
 
 
 def test_best_is_best_as_shown(compared: list[Compared]) -> None:
-    for key, measure in MEASURES.items():
-        exact = [measure.value(one.evaluation, "km") for one in compared]
+    for key, measure in shown_in(COMPARED).items():
+        exact = [measure.of(one.evaluation, "km") for one in compared]
         digits = 2 if max(value for value in exact if np.isfinite(value)) < 10 else 1
         values = [round(value, digits) for value in exact]
         top = max(values) if measure.more_is_better else min(values)

@@ -4,9 +4,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tkm_core.evaluation import evaluate
+from tkm_core.measures import KEY, shown_in
 from tkm_core.planning.plan import make_plan
 from tkm_core.residents.samples import load_sample
-from tkm_core.stories.plan_story import KEY_ROWS, METRES, singular, tell
+from tkm_core.stories.plan_story import tell, tell_plan
+from tkm_core.units import METRES
+from tkm_core.wording import singular
 
 
 def on_a_line(places, sites):
@@ -222,7 +225,7 @@ def test_who_pays_is_never_hidden(homes, plan, baseline, unit, standard):
 @given(places, sites, sites, st.sampled_from(["km", "mi"]))
 def test_table_adds_up(homes, plan, baseline, unit):
     story = told(homes, plan, baseline, unit=unit, standard=8000.0)
-    assert [row.key for row in story.rows] == [key for key, _, _ in KEY_ROWS]
+    assert [row.key for row in story.rows] == list(shown_in(KEY))
     for row in (*story.rows, *story.more):
         shown = [float(text.replace(",", "")) for text in (row.plan_text, row.baseline_text, row.size_text)]
         assert abs(shown[0] - shown[1]) == pytest.approx(shown[2], abs=1e-9)
@@ -253,12 +256,14 @@ def test_no_standard_no_row():
 @pytest.mark.parametrize(("k", "words"), [(1, "1 facility for 400 homes"), (3, "3 facilities for 400 homes")])
 def test_context_of_a_plan(k, words):
     plan = make_plan(load_sample("generated", n=400), k, t=[0, 0.3])
-    story = plan.story(1, people="homes")
+    story = tell_plan(plan, 1, people="homes")
     assert story.context == f"{words}, tilted k-means at t = 0.3 against k-means++."
     one = make_plan(load_sample("generated", n=1), 1, t=[0])
-    assert one.story(0).context == "1 facility for 1 resident, tilted k-means at t = 0 against k-means++."
+    assert (
+        tell_plan(one, 0).context == "1 facility for 1 resident, tilted k-means at t = 0 against k-means++."
+    )
 
 
 def test_plan_equal_to_kmeans_says_so():
     plan = make_plan(load_sample("generated", n=400), 1, t=[0])
-    assert plan.story(0).text == "Nothing changes: all residents travel as far as with k-means++."
+    assert tell_plan(plan, 0).text == "Nothing changes: all residents travel as far as with k-means++."

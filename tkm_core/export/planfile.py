@@ -12,6 +12,7 @@ from tkm_core.clustering.descent import Problem, descend
 from tkm_core.clustering.path import TiltedPath
 from tkm_core.evaluation import Evaluation
 from tkm_core.export.formats import write_whole
+from tkm_core.measures import SAVED, shown_in
 from tkm_core.planning.plan import Plan, make_plan
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents
@@ -26,18 +27,6 @@ FORMAT_VERSION = 1
 LARGEST = 20_000_000  # bytes of a plan file that are read: the largest plan within the limits below takes about 10 MB
 MOST_NEW, MOST_STEPS, LARGEST_T = 1_000, 200, 1e6
 ROOM = 0.01  # of the residents' extent: how far outside it a site may be, for rounding
-FIGURES = (
-    "mean_distance",
-    "median_distance",
-    "p95_distance",
-    "largest_distance",
-    "worst_decile_mean",
-    "gini",
-    "sse",
-    "tilted_sse",
-    "overall_variance",
-    "overall_variance_of_distance",
-)
 
 
 CHANGED = "The sites in this plan file do not give its figures: it was changed after it was saved."
@@ -281,7 +270,7 @@ def _measured(problem: Problem, path: TiltedPath, i: int) -> tuple[float, float,
 
 
 def _figures(found: Evaluation) -> dict[str, float]:
-    return {name: float(getattr(found, name)) for name in FIGURES}
+    return {name: float(getattr(found, name)) for name in shown_in(SAVED)}
 
 
 def _fill(file: Path, content: bytes) -> None:

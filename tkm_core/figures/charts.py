@@ -1,48 +1,18 @@
 """What all charts share: the frame, the measures on their axes, marks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from tkm_core import measures
 from tkm_core.figures.look import Look
 from tkm_core.figures.palette import rgb
-from tkm_core.stories.plan_story import METRES, POWERS
+from tkm_core.measures import shown_in
 
 FONT = "Public Sans, system-ui, sans-serif"
 CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
-Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Axis:
-    """A measure on an axis: its name in the curve, in words, and the power of the length unit it is in."""
-
-    key: str
-    words: str
-    power: int
-
-    def label(self, unit: str) -> str:
-        """With its unit: "average distance, km"."""
-        return f"{self.words}, {unit}{POWERS[self.power]}" if self.power else self.words
-
-    def value(self, metres: npt.ArrayLike, unit: str) -> Floats:
-        """In the unit of the label."""
-        return np.asarray(metres, dtype=float) / METRES[unit] ** self.power
-
-
-UTILITY = {
-    "mean_distance": Axis("mean_distance", "average distance", 1),
-    "sse": Axis("sse", "mean squared distance (SSE)", 2),
-}
-FAIRNESS = {
-    "largest_distance": Axis("largest_distance", "largest distance", 1),
-    "p95_distance": Axis("p95_distance", "95th percentile", 1),
-    "overall_variance_of_distance": Axis("overall_variance_of_distance", "variance of the distance", 2),
-    "overall_variance": Axis("overall_variance", "variance of the squared distance", 4),
-}
+UTILITY, FAIRNESS = shown_in(measures.UTILITY), shown_in(measures.FAIRNESS)
 
 
 def layout(look: Look, *, height: int, x: str, y: str) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from PIL import Image
 
 from tkm_core.figures.geometry import Cells
 from tkm_core.figures.palette import RGB, Palette
-from tkm_core.figures.units import nice_step
-from tkm_core.stories.plan_story import METRES
+from tkm_core.units import METRES, nice_step
 
 POINTS_AT_MOST = 10_000
 COLOURS = ("facility", "distance", "change")

@@ -9,7 +9,7 @@ from tkm_core.evaluation import Evaluation
 from tkm_core.figures.charts import layout, mark, veil
 from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.look import Look
-from tkm_core.stories.plan_story import METRES
+from tkm_core.units import METRES
 
 Floats = npt.NDArray[np.float64]
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tkm_core.figures.units import nice_step
 from tkm_core.residents import Residents
-from tkm_core.stories.plan_story import METRES
+from tkm_core.units import METRES, nice_step
 
 Floats = npt.NDArray[np.float64]
 METRES_PER_DEGREE = 111_320.0

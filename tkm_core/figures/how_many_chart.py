@@ -6,22 +6,17 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tkm_core.figures.charts import FAIRNESS, UTILITY, Axis, layout
+from tkm_core.figures.charts import layout
 from tkm_core.figures.look import Look
+from tkm_core.measures import COUNTED, shown_in
 from tkm_core.planning.how_many import Count, series
-from tkm_core.stories.plan_story import METRES
 
-COUNT_AXES = {
-    "mean_distance": UTILITY["mean_distance"],
-    **{key: FAIRNESS[key] for key in ("p95_distance", "largest_distance", "overall_variance_of_distance")},
-    "share_within": Axis("share_within", "share within the standard", 0),
-}
+COUNT_AXES = shown_in(COUNTED)
 
 
 def values(counts: Sequence[Count], side: str, name: str, unit: str) -> Any:
     """A measure along k as it is shown: in the unit, or in percent."""
-    found = series(counts, side, name)
-    return found * 100 if name == "share_within" else found / METRES[unit] ** COUNT_AXES[name].power
+    return COUNT_AXES[name].value(series(counts, side, name), unit)
 
 
 def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int) -> go.Figure:
@@ -41,7 +36,7 @@ def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int) -> go.Fi
     plotly.graph_objects.Figure
     """
     colors, axis = look.palette, COUNT_AXES[name]
-    label = "share within the standard, %" if name == "share_within" else axis.label(look.unit)
+    label = axis.label(look.unit)
     frame = layout(look, height=250, x="facilities", y="")
     numbers = [count.k for count in counts]
     frame["xaxis"] |= {"tickvals": numbers, "range": [min(numbers) - 0.4, max(numbers) + 0.4]}
@@ -84,7 +79,7 @@ def count_words(counts: Sequence[Count], name: str, look: Look) -> str:
     """What such a chart shows, in a sentence."""
     tilted, base = (values(counts, side, name, look.unit) for side in ("tilted", "baseline"))
     axis = COUNT_AXES[name]
-    label = "share within the standard, %" if name == "share_within" else axis.label(look.unit)
+    label = axis.label(look.unit)
     return (
         f"{label} against the number of facilities: from {tilted[0]:.3g} with {counts[0].k} to {tilted[-1]:.3g} with "
         f"{counts[-1].k} for tilted k-means, from {base[0]:.3g} to {base[-1]:.3g} for k-means++."

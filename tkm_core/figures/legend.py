@@ -10,9 +10,9 @@ from tkm_core.figures.crowd import Colouring
 from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround
 from tkm_core.figures.palette import to_hex
-from tkm_core.figures.units import format_length
 from tkm_core.planning.plan import Plan
-from tkm_core.stories.plan_story import METRES, singular
+from tkm_core.units import METRES, format_length
+from tkm_core.wording import singular
 
 SIGN = "display:inline-block;vertical-align:middle;margin-right:6px;"
 

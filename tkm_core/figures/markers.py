@@ -9,10 +9,10 @@ import pydeck as pdk
 from tkm_core.evaluation import Evaluation
 from tkm_core.figures.look import Look
 from tkm_core.figures.palette import Palette, rgb
-from tkm_core.figures.units import format_length
 from tkm_core.planning.plan import Plan
 from tkm_core.residents.existing import Existing
-from tkm_core.stories.plan_story import singular
+from tkm_core.units import format_length
+from tkm_core.wording import singular
 
 FONT = "'Public Sans, system-ui, sans-serif'"
 NUMBER = {

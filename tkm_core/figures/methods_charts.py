@@ -11,8 +11,9 @@ import plotly.graph_objects as go
 
 from tkm_core.figures.charts import layout
 from tkm_core.figures.look import Look
-from tkm_core.planning.methods_compared import MEASURES, Compared, best, decimals
-from tkm_core.stories.plan_story import METRES, POWERS
+from tkm_core.measures import COMPARED, shown_in
+from tkm_core.planning.methods_compared import Compared, best, decimals
+from tkm_core.units import METRES, with_unit
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,7 +34,7 @@ def per_cluster(one: Compared, measure: str, unit: str) -> Floats:
 def cluster_label(measure: str, unit: str) -> str:
     """A measure of a cluster with its unit: "maximum distance, km"."""
     words, power = PER_CLUSTER[measure]
-    return f"{words}, {unit}{POWERS[power]}"
+    return with_unit(words, unit, power)
 
 
 def by_cluster(compared: Sequence[Compared], measure: str, look: Look) -> go.Figure:
@@ -212,12 +213,12 @@ def method_table(compared: Sequence[Compared], look: Look, standard: float | Non
     """Every measure of every method as an HTML table, the best of each column marked; it scrolls where it is wide."""
     colors = look.palette
     columns: list[tuple[str, list[str], list[bool]]] = []
-    for key, measure in MEASURES.items():
-        values = [measure.value(one.evaluation, look.unit) for one in compared]
+    for key, measure in shown_in(COMPARED).items():
+        values = [measure.of(one.evaluation, look.unit) for one in compared]
         if np.isfinite(values).any() and not np.isnan(values).any():
             digits = decimals(compared, key, look.unit)
             texts = [f"{value:,.{digits}f}" if np.isfinite(value) else "∞" for value in values]
-            columns.append((measure.label(look.unit, standard), texts, best(compared, key, look.unit)))
+            columns.append((measure.heading(look.unit, standard), texts, best(compared, key, look.unit)))
     plain = [False] * len(compared)
     columns.append(("Time, s", [_short(one.solution.seconds, 2) for one in compared], plain))
     where = [f"on {look.people}" if one.solution.centers_are_points else "anywhere" for one in compared]

@@ -14,11 +14,11 @@ from tkm_core.figures.geometry import Cells, View, fit, gather
 from tkm_core.figures.look import Look
 from tkm_core.figures.palette import to_hex
 from tkm_core.figures.svg import Sheet, line, picture, text
-from tkm_core.figures.units import format_length
 from tkm_core.planning.areas import service_areas
 from tkm_core.planning.methods_compared import Compared
 from tkm_core.residents import Residents
-from tkm_core.stories.plan_story import singular
+from tkm_core.units import format_length
+from tkm_core.wording import singular
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

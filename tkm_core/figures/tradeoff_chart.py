@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tkm_core.figures.charts import FAIRNESS, UTILITY, Axis, layout, mark, veil
+from tkm_core.figures.charts import FAIRNESS, UTILITY, layout, mark, veil
 from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.labels import corner, nearby, shared
 from tkm_core.figures.look import Look
+from tkm_core.measures import Measure
 from tkm_core.planning.plan import Plan
 
 Floats = npt.NDArray[np.float64]
@@ -135,7 +136,7 @@ def _coloured(x: Floats, y: Floats, plan: Plan, look: Look) -> list[dict[str, An
     return traces
 
 
-def _plans(x: Floats, y: Floats, plan: Plan, across: Axis, up: Axis, look: Look) -> dict[str, Any]:
+def _plans(x: Floats, y: Floats, plan: Plan, across: Measure, up: Measure, look: Look) -> dict[str, Any]:
     """One point a t: small, for the eye and for the mouse."""
     return {
         "type": "scatter",
@@ -151,7 +152,7 @@ def _plans(x: Floats, y: Floats, plan: Plan, across: Axis, up: Axis, look: Look)
         },
         "selected": {"marker": {"opacity": 0.35}},
         "unselected": {"marker": {"opacity": 0.35}},
-        "hovertemplate": f"t = %{{customdata[0]:g}}<br>{across.words} %{{x:.3g}}<br>{up.words} %{{y:.3g}}"
+        "hovertemplate": f"t = %{{customdata[0]:g}}<br>{across.axis} %{{x:.3g}}<br>{up.axis} %{{y:.3g}}"
         "<br>click to take it<extra></extra>",
     }
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from tkm_core.planning.plan import Plan
-from tkm_core.stories.plan_story import METRES, Row, distance_decimals, rounded_row
+from tkm_core.planning.rows import Row, distance_decimals, rounded_row
+from tkm_core.units import METRES
 
 UNNAMED = "(no group)"
 

@@ -7,13 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tkm_core.evaluation import Evaluation
+from tkm_core.measures import COUNTED, shown_in
 from tkm_core.planning.plan import Plan, make_plan
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents
-from tkm_core.stories.plan_story import METRES, singular
 
 SAMPLE = 20_000  # residents that stand for more
-ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
 @dataclass(frozen=True)
@@ -23,15 +22,6 @@ class Count:
     k: int
     tilted: Mapping[str, float]
     baseline: Mapping[str, float]
-
-
-MEASURES = (
-    "mean_distance",
-    "p95_distance",
-    "largest_distance",
-    "overall_variance_of_distance",
-    "share_within",
-)
 
 
 def measure(plan: Plan, t: float, standard: float | None = None) -> Count:
@@ -45,7 +35,9 @@ def measure(plan: Plan, t: float, standard: float | None = None) -> Count:
 
 
 def _measures(found: Evaluation) -> dict[str, float]:
-    return {name: float(getattr(found, name)) for name in MEASURES if getattr(found, name) is not None}
+    return {
+        name: float(getattr(found, name)) for name in shown_in(COUNTED) if getattr(found, name) is not None
+    }
 
 
 def sampled(residents: Residents, most: int = SAMPLE, seed: int = 0) -> Residents:
@@ -115,46 +107,6 @@ def compare_counts(
             plan = plan_for(k, told)
         found.append(measure(plan, t, standard))
     return found
-
-
-def one_more(counts: Sequence[Count], k: int, *, unit: str, people: str, existing: int = 0) -> str:
-    """What one more facility buys beside the existing ones, in a sentence; empty if k + 1 was not measured.
-
-    Examples
-    --------
-    >>> before = Count(3, {"mean_distance": 5000.0, "largest_distance": 20000.0}, {})
-    >>> after = Count(4, {"mean_distance": 4200.0, "largest_distance": 21000.0}, {})
-    >>> one_more([before, after], 3, unit="km", people="homes")
-    'A 4th facility makes the average trip 0.8 km shorter; the farthest home ends up 1.0 km farther away.'
-    """
-    by_k = {count.k: count for count in counts}
-    if k not in by_k or k + 1 not in by_k:
-        return ""
-    gain = {
-        name: (by_k[k].tilted[name] - by_k[k + 1].tilted[name]) / METRES[unit]
-        for name in ("mean_distance", "largest_distance")
-    }
-    average = f"{abs(gain['mean_distance']):.1f} {unit}"
-    farthest = f"{abs(gain['largest_distance']):.1f} {unit}"
-    shorter = "shorter" if gain["mean_distance"] >= 0 else "longer"
-    closer = (
-        f"comes {farthest} closer" if gain["largest_distance"] >= 0 else f"ends up {farthest} farther away"
-    )
-    new = "new facility" if existing else "facility"
-    return (
-        f"{_article(k + 1)} {_ordinal(k + 1)} {new} makes the average trip {average} {shorter}; "
-        f"the farthest {singular(people)} {closer}."
-    )
-
-
-def _ordinal(number: int) -> str:
-    if number % 100 in (11, 12, 13):
-        return f"{number}th"
-    return f"{number}{ENDINGS.get(number % 10, 'th')}"
-
-
-def _article(number: int) -> str:
-    return "An" if number in (8, 11, 18) or 80 <= number < 90 else "A"
 
 
 def series(counts: Sequence[Count], side: str, name: str) -> npt.NDArray[np.float64]:

@@ -16,7 +16,6 @@ from tkm_core.planning.trade_off import Curve, trade_off
 from tkm_core.progress import Progress, never_falling, part
 from tkm_core.residents import Residents
 from tkm_core.residents.existing import scaled_sites
-from tkm_core.stories.plan_story import Story, alone, singular, tell
 
 Floats = npt.NDArray[np.float64]
 
@@ -224,43 +223,6 @@ class Plan:
     def change(self, i: int) -> Floats:
         """Metres each resident gains (+) or loses (-) at setting i against k-means++, shape (n,)."""
         return self.baseline_evaluation().distance - self.evaluation(i).distance
-
-    def story(
-        self, i: int, *, unit: str = "km", standard: float | None = None, people: str = "residents"
-    ) -> Story:
-        """What setting i does against k-means++, in words and figures.
-
-        Parameters
-        ----------
-        i : int
-        unit : {"km", "mi"}
-        standard : float, optional
-            A service standard in metres.
-        people : str
-            Who is served, in the plural: "homes".
-
-        Returns
-        -------
-        Story
-        """
-        new = f"{self.k} {'facility' if self.k == 1 else 'facilities'}"
-        if self.existing:
-            new = f"{self.k} new and {self.existing} existing {'facility' if self.existing == 1 else 'facilities'}"
-        count = round(self.people)
-        served = f"{count:,} {singular(people) if count == 1 else people}"
-        rival = "k-means++ with the same existing ones" if self.existing else "k-means++"
-        context = f"{new} for {served}, tilted k-means at t = {self.t[i]:g} against {rival}."
-        if self.today is not None:
-            context = f"{context} {alone(self.today, self.existing, unit)}"
-        return tell(
-            self.evaluation(i, standard),
-            self.baseline_evaluation(standard),
-            self.residents.weights,
-            context=context,
-            unit=unit,
-            standard=standard,
-            people=people,
-        )
 
     def service_areas(self, i: int) -> list[shapely.Geometry]:
         """The area nearest to each facility at setting i, in degrees."""

@@ -1,5 +1,6 @@
 """The trade-off curve: every measure of a plan at every t, on weighted cells where residents are many."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -7,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tkm_core.evaluation import evaluate
+from tkm_core.measures import MEASURES
 from tkm_core.progress import Progress
 
 Floats = npt.NDArray[np.float64]
@@ -15,34 +17,19 @@ MANY = 100_000  # residents up to which every one is measured at every t
 CELLS = 50_000  # cells that stand for more residents than that
 FINEST = 2048  # cells along the longer side of the map at the start
 
-MEASURES = (
-    "mean_distance",
-    "median_distance",
-    "p90_distance",
-    "p95_distance",
-    "largest_distance",
-    "worst_decile_mean",
-    "gini",
-    "kolm_pollak_ede",
-    "sse",
-    "overall_variance",
-    "overall_variance_of_distance",
-    "share_within",
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Curve:
     """Every measure along the dial, in metres, and the same for k-means++.
 
+    Each measure of `tkm_core.measures` is an attribute, as in Evaluation: an array of shape (m,), NaN where it was
+    not measured (`share_within` without a service standard).
+
     Attributes
     ----------
     t : ndarray of shape (m,)
-    mean_distance, median_distance, p90_distance, p95_distance, largest_distance, worst_decile_mean, gini, \
-kolm_pollak_ede, sse, overall_variance, overall_variance_of_distance : ndarray of shape (m,)
-        As in Evaluation.
-    share_within : ndarray of shape (m,)
-        NaN without a service standard.
+    measured : dict of str to ndarray of shape (m,)
+        The measures by name.
     baseline : dict of str to float
         The same measures of k-means++.
     error : float
@@ -50,20 +37,16 @@ kolm_pollak_ede, sse, overall_variance, overall_variance_of_distance : ndarray o
     """
 
     t: Floats
-    mean_distance: Floats
-    median_distance: Floats
-    p90_distance: Floats
-    p95_distance: Floats
-    largest_distance: Floats
-    worst_decile_mean: Floats
-    gini: Floats
-    kolm_pollak_ede: Floats
-    sse: Floats
-    overall_variance: Floats
-    overall_variance_of_distance: Floats
-    share_within: Floats
-    baseline: dict[str, float]
+    measured: Mapping[str, Floats]
+    baseline: Mapping[str, float]
     error: float
+
+    def __getattr__(self, name: str) -> Floats:
+        """A measure by its name."""
+        if name in MEASURES:
+            return self.measured[name]
+        msg = f"A trade-off curve has no measure called {name!r}."
+        raise AttributeError(msg)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,17 +137,18 @@ def trade_off(
     """
     cells = gather(xy, weights) if len(xy) > MANY else None
     points, mass = (xy, weights) if cells is None else (cells.xy, cells.weights)
+    along = [name for name, measure in MEASURES.items() if measure.along_dial]
     rows = []
     for step, sites in enumerate([*centers, baseline]):
         measured = evaluate(points, sites, sample_weight=mass, standard=standard)
-        row = {name: getattr(measured, name) for name in MEASURES}
+        row = {name: getattr(measured, name) for name in along}
         if cells is not None:
             row["largest_distance"] = _farthest(xy, weights, sites, cells, measured.distance)
         rows.append({name: np.nan if value is None else float(value) for name, value in row.items()})
         if progress is not None:
             progress((step + 1) / (len(centers) + 1), "Measuring the trade-off")
-    columns = {name: np.array([row[name] for row in rows[:-1]]) for name in MEASURES}
-    return Curve(t=t, baseline=rows[-1], error=0.0 if cells is None else cells.error, **columns)
+    columns = {name: np.array([row[name] for row in rows[:-1]]) for name in along}
+    return Curve(t, columns, rows[-1], 0.0 if cells is None else cells.error)
 
 
 def _farthest(xy: Floats, weights: Floats, sites: Floats, cells: Cells, distance: Floats) -> float:

@@ -4,35 +4,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from tkm_core.clustering.objective import Array
 from tkm_core.evaluation import Evaluation
-
-Tone = Literal["better", "worse", "same", ""]
-Floats = npt.NDArray[np.float64]
-
-METRES = {"km": 1000.0, "mi": 1609.344}
-WORDS = {"km": "km", "mi": "miles"}
-IRREGULAR = {"people": "person", "persons": "person", "children": "child", "families": "family"}
-
-# What evaluate() calls a measure, what a planner calls it, and the power of the length unit it is in.
-KEY_ROWS = (
-    ("largest_distance", "Farthest {one}", 1),
-    ("mean_distance", "Average distance", 1),
-    ("p95_distance", "95th percentile", 1),
-    ("overall_variance_of_distance", "Variance of the distance", 2),
-    ("share_within", "{many} within {standard}", 0),
-)
-MORE_ROWS = (
-    ("median_distance", "Median distance", 1),
-    ("p90_distance", "90th percentile", 1),
-    ("worst_decile_mean", "Average of the worst-off 10 %", 1),
-    ("kolm_pollak_ede", "Kolm-Pollak equivalent distance", 1),
-    ("gini", "Gini coefficient of the distance", 0),
-    ("sse", "Mean squared distance (SSE)", 2),
-    ("overall_variance", "Variance of the squared distance", 4),
-)
-POWERS = {0: "", 1: "", 2: "²", 4: "⁴"}
+from tkm_core.measures import KEY, MEASURES, MORE, Measure, figure_decimals, shown_in
+from tkm_core.planning.plan import Plan
+from tkm_core.planning.rows import Row, Tone, distance_decimals, rounded_row
+from tkm_core.units import METRES, WORDS, check_unit
+from tkm_core.wording import counted, listed, singular
 
 
 @dataclass(frozen=True)
@@ -41,58 +20,6 @@ class Part:
 
     text: str
     tone: Tone = ""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One figure of the plan next to that of k-means++, all rounded to the same decimals.
-
-    Attributes
-    ----------
-    key : str
-        The measure's name in Evaluation.
-    label : str
-        With the unit: "Farthest home, km".
-    plan, baseline, change : float
-        Rounded; `change` is the difference of the rounded values, so that the table adds up.
-    tone : {"better", "worse", "same"}
-        Which way the change is for people.
-    decimals : int
-        Digits to show.
-    """
-
-    key: str
-    label: str
-    plan: float
-    baseline: float
-    change: float
-    tone: Tone
-    decimals: int
-
-    @property
-    def plan_text(self) -> str:
-        """The plan's value as shown."""
-        return f"{self.plan:,.{self.decimals}f}"
-
-    @property
-    def baseline_text(self) -> str:
-        """The value of k-means++ as shown."""
-        return f"{self.baseline:,.{self.decimals}f}"
-
-    @property
-    def size_text(self) -> str:
-        """The size of the change, without its sign."""
-        return f"{abs(self.change):,.{self.decimals}f}"
-
-    @property
-    def arrow(self) -> str:
-        """▲ for a higher, ▼ for a lower number, = for the same."""
-        return "=" if self.change == 0 else "▲" if self.change > 0 else "▼"
-
-    @property
-    def change_text(self) -> str:
-        """Arrow and size: "▼ 6.0", or "=" where nothing changes."""
-        return "=" if self.change == 0 else f"{self.arrow} {self.size_text}"
 
 
 @dataclass(frozen=True)
@@ -138,30 +65,59 @@ class Story:
         return " ".join(text for text in (self.headline_text, self.detail_text) if text)
 
 
-def singular(people: str) -> str:
-    """One of them: "homes" gives "home".
+def tell_plan(
+    plan: Plan, i: int, *, unit: str = "km", standard: float | None = None, people: str = "residents"
+) -> Story:
+    """What setting i of a plan does against k-means++, in words and figures.
+
+    Parameters
+    ----------
+    plan : Plan
+    i : int
+        Setting of the dial.
+    unit : {"km", "mi"}
+    standard : float, optional
+        A service standard in metres.
+    people : str
+        Who is served, in the plural: "homes".
+
+    Returns
+    -------
+    Story
 
     Examples
     --------
-    >>> [singular(word) for word in ("homes", "people", "addresses", "school children", "cities")]
-    ['home', 'person', 'address', 'school child', 'city']
+    >>> from tkm_core.planning.plan import make_plan
+    >>> from tkm_core.residents.samples import load_sample
+    >>> plan = make_plan(load_sample("generated", n=300), 3)
+    >>> tell_plan(plan, plan.index(0.3), people="homes").context
+    '3 facilities for 300 homes, tilted k-means at t = 0.3 against k-means++.'
     """
-    head, space, last = people.rpartition(" ")
-    if last in IRREGULAR:
-        last = IRREGULAR[last]
-    elif last.endswith("ies"):
-        last = last[:-3] + "y"
-    elif last.endswith(("sses", "shes", "ches", "xes")):
-        last = last[:-2]
-    elif last.endswith("s") and not last.endswith("ss"):
-        last = last[:-1]
-    return head + space + last
+    new = counted(plan.k, "facility", "facilities")
+    if plan.existing:
+        new = (
+            f"{plan.k} new and {plan.existing} existing {'facility' if plan.existing == 1 else 'facilities'}"
+        )
+    served = counted(round(plan.people), singular(people), people)
+    rival = "k-means++ with the same existing ones" if plan.existing else "k-means++"
+    context = f"{new} for {served}, tilted k-means at t = {plan.t[i]:g} against {rival}."
+    if plan.today is not None:
+        context = f"{context} {_today(plan.today, plan.existing, unit)}"
+    return tell(
+        plan.evaluation(i, standard),
+        plan.baseline_evaluation(standard),
+        plan.residents.weights,
+        context=context,
+        unit=unit,
+        standard=standard,
+        people=people,
+    )
 
 
 def tell(
     plan: Evaluation,
     baseline: Evaluation,
-    weights: Floats,
+    weights: Array,
     *,
     context: str,
     unit: str = "km",
@@ -189,26 +145,27 @@ def tell(
     -------
     Story
     """
-    if unit not in METRES:
-        msg = f"Distances can be told in {' or '.join(METRES)}, not in {unit!r}."
-        raise ValueError(msg)
+    check_unit(unit)
     decimals = distance_decimals(plan, baseline, unit)
     limit = f"{(standard or 0) / METRES[unit]:g} {unit}"
-    words = {"one": singular(people), "many": people.capitalize(), "standard": limit}
+    words = {"one": singular(people), "many": people.capitalize(), "people": people, "standard": limit}
     rows, more = (
         tuple(
-            _row(key, label.format(**words), power, plan, baseline, unit, decimals)
-            for key, label, power in table
+            _row(measure, words, plan, baseline, unit, decimals)
+            for key, measure in shown_in(place).items()
             if getattr(plan, key) is not None and getattr(baseline, key) is not None
         )
-        for table in (KEY_ROWS, MORE_ROWS)
+        for place in (KEY, MORE)
     )
+    by_key = {row.key: row for row in rows}
+    farthest, average = by_key["largest_distance"], by_key["mean_distance"]
+    others = tuple(row for row in rows if row not in (farthest, average))
     change = (baseline.distance - plan.distance) / METRES[unit]
     step = 0.5 * 10.0**-decimals  # what is shown as no change is no change
     losing, gaining = change <= -step, change >= step
     teller = _Teller(people, unit, decimals, float(weights.sum()))
     losers, gainers = float(weights[losing].sum()), float(weights[gaining].sum())
-    still = not losers and not gainers and all(row.tone == "same" for row in rows[:2])
+    still = not losers and not gainers and farthest.tone == average.tone == "same"
     if still:
         certain = (
             "Nothing changes" if all(row.tone == "same" for row in rows) else "Nothing changes noticeably"
@@ -216,16 +173,16 @@ def tell(
         headline = [Part(certain, "same"), Part(f": {teller.every_trip()} with k-means++.")]
     else:
         headline = [
-            *teller.farthest(rows[0]),
+            *teller.farthest(farthest),
             Part("; "),
-            *teller.average(rows[1]),
+            *teller.average(average),
             *teller.who_pays(losers, gainers),
             Part("."),
         ]
     sentences = [
         teller.how_much("lose", -change[losing], weights[losing]),
         teller.how_much("gain", change[gaining], weights[gaining]),
-        teller.also_worse(rows[2:], limit),
+        teller.also_worse(others, words),
         [] if still else teller.verdict(rows),
     ]
     told = [sentence for sentence in sentences if sentence]
@@ -233,7 +190,7 @@ def tell(
     return Story(tuple(headline), tuple(detail), context, rows, more, losers, gainers)
 
 
-def alone(found: Evaluation, count: int, unit: str) -> str:
+def _today(found: Evaluation, count: int, unit: str) -> str:
     """What the existing facilities do today, without the new ones, in a sentence."""
     length = _Teller("", unit, distance_decimals(found, found, unit), 0.0).length
     mean, most = (length(metres / METRES[unit]) for metres in (found.mean_distance, found.largest_distance))
@@ -241,49 +198,16 @@ def alone(found: Evaluation, count: int, unit: str) -> str:
     return f"{subject} alone, the average trip is {mean} and the longest {most}."
 
 
-def distance_decimals(plan: Evaluation, baseline: Evaluation, unit: str) -> int:
-    """Digits for all distances of a table by the average trip: three for a hamlet, none for a continent."""
-    mean = max(baseline.mean_distance, plan.mean_distance) / METRES[unit]
-    if mean >= 100:
-        return 0
-    return 1 if mean >= 1 or mean == 0 else 2 if mean >= 0.1 else 3
-
-
-def _figure_decimals(*values: float) -> int:
-    """Digits that show at least three figures of the smaller value, at most six."""
-    smallest = min((abs(value) for value in values if value), default=1.0)
-    return int(np.clip(2 - np.floor(np.log10(smallest)), 0, 6))
-
-
 def _row(
-    key: str, label: str, power: int, plan: Evaluation, baseline: Evaluation, unit: str, decimals: int
+    measure: Measure, words: dict[str, str], plan: Evaluation, baseline: Evaluation, unit: str, decimals: int
 ) -> Row:
     """Bring a measure into its unit, with its label and digits."""
-    factor = 100.0 if key == "share_within" else METRES[unit] ** -power
-    values = [float(getattr(side, key)) * factor for side in (plan, baseline)]
-    if key == "share_within":
-        decimals, label = 1, f"{label}, %"
-    elif power == 1:
-        label = f"{label}, {unit}"
-    else:
-        decimals = 3 if key == "gini" else _figure_decimals(*values)
-        label = f"{label}, {unit}{POWERS[power]}" if power else label
-    return rounded_row(key, label, *values, decimals=decimals)
-
-
-def rounded_row(key: str, label: str, plan: float, baseline: float, *, decimals: int) -> Row:
-    """Round both values, then take their difference, so that the table adds up.
-
-    Examples
-    --------
-    >>> rounded_row("largest_distance", "Farthest home, km", 16.14, 18.06, decimals=1).change_text
-    '▼ 2.0'
-    """
-    after, before = (round(value, decimals) + 0.0 for value in (plan, baseline))
-    change = round(after - before, decimals) + 0.0
-    lower_is_better = key != "share_within"
-    tone: Tone = "same" if change == 0 else "better" if (change < 0) == lower_is_better else "worse"
-    return Row(key, label, after, before, change, tone, decimals)
+    values = [measure.of(side, unit) for side in (plan, baseline)]
+    if measure.decimals is not None:
+        decimals = measure.decimals
+    elif measure.power != 1:
+        decimals = figure_decimals(*values)
+    return rounded_row(measure.key, measure.row_label(unit, words), *values, decimals=decimals)
 
 
 @dataclass(frozen=True)
@@ -348,7 +272,7 @@ class _Teller:
             return [Part(", and "), Part(f"no {singular(self.people)} travels farther", "better")]
         return []
 
-    def how_much(self, verb: Literal["lose", "gain"], lengths: Floats, weights: Floats) -> list[Part]:
+    def how_much(self, verb: Literal["lose", "gain"], lengths: Array, weights: Array) -> list[Part]:
         """How much farther, or less far, those travel whose trip changes."""
         if round(self.total) == 1 or weights.sum() <= 0:
             return []
@@ -364,22 +288,14 @@ class _Teller:
             Part("." if mean == most else f" on average, {most} at most."),
         ]
 
-    def also_worse(self, rows: tuple[Row, ...], standard: str) -> list[Part]:
+    def also_worse(self, rows: tuple[Row, ...], words: dict[str, str]) -> list[Part]:
         """Name every other key figure that gets worse."""
-        told = []
-        for row in rows:
-            if row.tone != "worse":
-                continue
-            if row.key == "share_within":
-                told.append(f"{row.size_text} points fewer {self.people} are within {standard}")
-            elif row.key == "p95_distance":
-                told.append(f"the 95th percentile is {self.length(row.change)} longer")
-            else:
-                told.append("the distances vary more")
-        if not told:
-            return []
-        listed = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
-        return [Part("Also worse: "), Part(listed, "worse"), Part(".")]
+        told = [
+            MEASURES[row.key].worse.format(length=self.length(row.change), size=row.size_text, **words)
+            for row in rows
+            if row.tone == "worse"
+        ]
+        return [Part("Also worse: "), Part(listed(told), "worse"), Part(".")] if told else []
 
     def verdict(self, rows: tuple[Row, ...]) -> list[Part]:
         """Say plainly when k-means++ wins everywhere."""

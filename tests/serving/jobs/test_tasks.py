@@ -22,6 +22,7 @@ from tkm_core.planning.plan import make_plan
 from tkm_core.residents import Report, Residents
 from tkm_core.residents.existing import Existing
 from tkm_core.residents.samples import load_sample
+from tkm_core.stories.plan_story import tell_plan
 
 ROOT = Path(__file__).parents[3]
 
@@ -50,7 +51,7 @@ def test_a_plan_from_a_worker_is_the_plan(pool: JobPool) -> None:
     np.testing.assert_array_equal(found.baseline, here.baseline)
     np.testing.assert_array_equal(found.curve.largest_distance, here.curve.largest_distance)
     assert found.residents is town
-    assert found.story(3).headline == here.story(3).headline
+    assert tell_plan(found, 3).headline == tell_plan(here, 3).headline
     assert export.plan_document(found, 3) == export.plan_document(here, 3), "everything a plan file says"
 
 
@@ -183,7 +184,8 @@ def test_names_and_labels_never_leave_the_server_process() -> None:
 @pytest.mark.parametrize("damage", ["index", "code"])
 def test_a_damaged_cache_of_compiled_code_is_made_anew(tmp_path: Path, damage: str) -> None:
     code = (
-        "import numpy as np; from tkm_core.clustering.compiled.passes import nearest; from pages.serving.jobs.mending import mend_cache; "
+        "import numpy as np; from pages.serving.jobs.mending import mend_cache; "
+        "from tkm_core.clustering.compiled.passes import nearest; "
         "print(mend_cache(), nearest(np.zeros((3, 2)), np.ones((1, 2)))[1].sum())"
     )
 

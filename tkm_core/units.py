@@ -1,11 +1,40 @@
-"""Lengths as people read them: round steps, and numbers with their unit."""
+"""Lengths with their units: conversion, round steps and formatting."""
 
 import math
 
 import numpy as np
 import numpy.typing as npt
 
-from tkm_core.stories.plan_story import METRES
+METRES = {"km": 1000.0, "mi": 1609.344}
+WORDS = {"km": "km", "mi": "miles"}
+POWERS = {0: "", 1: "", 2: "²", 4: "⁴"}
+
+
+def check_unit(unit: str) -> str:
+    """The unit, if distances can be shown in it.
+
+    Examples
+    --------
+    >>> check_unit("furlong")
+    Traceback (most recent call last):
+    ...
+    ValueError: Distances can be shown in km or mi, not in 'furlong'.
+    """
+    if unit not in METRES:
+        msg = f"Distances can be shown in {' or '.join(METRES)}, not in {unit!r}."
+        raise ValueError(msg)
+    return unit
+
+
+def with_unit(words: str, unit: str, power: int = 1) -> str:
+    """A label with the unit of its values, a length to some power.
+
+    Examples
+    --------
+    >>> with_unit("variance", "km", 2), with_unit("Gini", "km", 0)
+    ('variance, km²', 'Gini')
+    """
+    return f"{words}, {unit}{POWERS[power]}" if power else words
 
 
 def nice_step(length: float, parts: float = 8.0) -> float:

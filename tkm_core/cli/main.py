@@ -1,0 +1,317 @@
+"""The command line: a plan, a comparison of the methods, or an experiment in one line.
+
+Everything heavy is imported where it is used, so that a mistyped option is answered at once.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tkm_core.cli.arguments import BAD_INPUT, READING, STOPPED, parser
+from tkm_core.cli.terminal import complain, progress_bar, say, say_table
+
+if TYPE_CHECKING:
+    from tkm_core.planning.plan import Plan
+    from tkm_core.residents import Residents
+    from tkm_core.residents.existing import Existing
+
+MOST_GROUPS = 20  # are listed
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments; those of the process by default.
+
+    Returns
+    -------
+    int
+        0, or 2 after a sentence on what is wrong, or 130 if interrupted.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # an arrow must not end the program in an old terminal
+    try:
+        given = list(sys.argv[1:] if argv is None else argv)
+        if given[:1] == ["experiment"]:
+            return _experiment(given[1:])
+        arguments = parser(_plan, _compare).parse_args(given)
+        run: Callable[[argparse.Namespace], int] = arguments.run
+        return run(arguments)
+    except KeyboardInterrupt:
+        complain("Stopped.")
+        return STOPPED
+    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.stderr.close()
+        return 0
+    except (ValueError, OSError) as problem:
+        needs = getattr(problem, "needs", None)
+        complain(f"{problem} Say so with --{needs}." if needs in READING else str(problem))
+        return BAD_INPUT
+    except MemoryError:
+        complain("The data do not fit into memory. Take a part of them, or cells with their population.")
+        return BAD_INPUT
+
+
+def _plan(arguments: argparse.Namespace) -> int:
+    """Make a plan, tell what it does, write what was asked for."""
+    from tkm_core.stories.plan_story import tell_plan
+    from tkm_core.units import METRES
+
+    if arguments.t is not None and arguments.budget is not None:
+        msg = "Give -t or --budget, not both: the budget chooses t."
+        raise ValueError(msg)
+    targets = _targets(arguments)
+    residents, people = _residents(arguments)
+    say(residents.report)
+    plan, i = _made(arguments, residents)
+    if arguments.budget is not None:
+        i = plan.within_budget(arguments.budget)
+        if not plan.meets_budget(i, arguments.budget):
+            say(f"No plan keeps the average trip within {arguments.budget:+g} %; this one comes nearest.")
+    standard = None if arguments.standard is None else arguments.standard * METRES[arguments.unit]
+    story = tell_plan(plan, i, unit=arguments.unit, standard=standard, people=arguments.people or people)
+    say(f"\n{story.context}\n{story.text}\n")
+    head = ("", "this plan", "k-means++", "change", "")
+    rows = [
+        (r.label, r.plan_text, r.baseline_text, r.change_text, r.tone) for r in (*story.rows, *story.more)
+    ]
+    say_table([head, *rows])
+    _say_groups(plan, i, arguments.unit)
+    _say_sites(plan, i, arguments.unit)
+    _write(plan, i, targets, arguments)
+    return 0
+
+
+def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan, int]":
+    """Make the plan, or bring a saved one back."""
+    import numpy as np
+
+    from tkm_core.planning.plan import PLAN_CRITERION, PLAN_T, make_plan
+
+    if arguments.load:
+        from tkm_core.export import read_plan_file, restore_plan
+
+        saved = read_plan_file(arguments.load)
+        with progress_bar() as progress:
+            restored = restore_plan(saved, residents, progress=progress)
+        say(restored.message)
+        if arguments.k not in (None, saved.k):
+            msg = f"The saved plan has {saved.k} new facilities, not {arguments.k}: leave out -k or --load."
+            raise ValueError(msg)
+        i = restored.i if arguments.t is None else restored.plan.index(arguments.t)
+        return restored.plan, i
+    dial = 0.3 if arguments.t is None else arguments.t
+    existing = _existing(arguments, residents)
+    with progress_bar() as progress:
+        plan = make_plan(
+            residents,
+            arguments.k or 8,
+            t=np.append(PLAN_T, dial),
+            criterion=arguments.criterion or PLAN_CRITERION,
+            fixed_lonlat=None if existing is None else existing.lonlat,
+            fixed_names=() if existing is None else existing.names,
+            random_state=arguments.seed,
+            progress=progress,
+        )
+    return plan, plan.index(dial)
+
+
+def _existing(arguments: argparse.Namespace, residents: "Residents") -> "Existing | None":
+    """Read the facilities that are there already, if any are named."""
+    if not arguments.existing:
+        return None
+    from tkm_core.residents import load_residents
+    from tkm_core.residents.existing import read_existing
+
+    existing = read_existing(lambda options: load_residents(arguments.existing, **options), residents)
+    say(f"Existing facilities: {existing.report}")
+    return existing
+
+
+def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
+    """Where to write which table; checked before the work starts."""
+    asked = {"facilities": arguments.output, "allocations": arguments.allocations, "areas": arguments.areas}
+    targets = {what: Path(path) for what, path in asked.items() if path}
+    if targets:
+        from tkm_core.export.formats import format_of
+
+        for path in targets.values():
+            several = sum(other.resolve() == path.resolve() for other in targets.values()) > 1
+            if format_of(path) != "gpkg" and several:
+                msg = f"{path} can hold one table: give each its own file, or use a .gpkg file for all."
+                raise ValueError(msg)
+    for path in (*targets.values(), *([Path(arguments.save)] if arguments.save else [])):
+        if not path.parent.is_dir():
+            msg = f"The folder {path.parent} does not exist."
+            raise ValueError(msg)
+    return targets
+
+
+def _write(plan: "Plan", i: int, targets: dict[str, Path], arguments: argparse.Namespace) -> None:
+    """Write the tables, those for the same GeoPackage together, and the plan file."""
+    for path in dict.fromkeys(targets.values()):
+        from tkm_core.export import table, write
+
+        named = [what for what, target in targets.items() if target == path]
+        write({what: table(plan, i, what, crs=arguments.out_crs) for what in named}, path)
+        say(f"Wrote {path} ({', '.join(named)}).")
+    if arguments.save:
+        from tkm_core.export import write_plan_file
+
+        say(f"Wrote {write_plan_file(plan, i, arguments.save)} (plan file).")
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    """Run every method on the same residents and measure all in the same way."""
+    from tkm_core.measures import PRINTED, shown_in
+    from tkm_core.methods import METHODS, describe
+    from tkm_core.methods.method import MAX_SECONDS
+    from tkm_core.planning.methods_compared import Compared, judge, keeps_existing, solve
+    from tkm_core.progress import part
+    from tkm_core.stories.methods_story import left_out
+
+    chosen = (
+        list(METHODS) if not arguments.methods else [name.strip() for name in arguments.methods.split(",")]
+    )
+    for name in chosen:
+        describe(name)
+    if arguments.output and Path(arguments.output).suffix.lower() != ".csv":
+        msg = f"The comparison is written as .csv, not to {arguments.output}."
+        raise ValueError(msg)
+    residents, _ = _residents(arguments)
+    say(residents.report)
+    k = arguments.k or 8
+    existing = _existing(arguments, residents)
+    if existing is not None:
+        unable = left_out(chosen, len(existing))
+        chosen = [name for name in chosen if keeps_existing(name)]
+        if not chosen:
+            raise ValueError(unable)
+        if unable:
+            say(unable)
+    compared: list[Compared] = []
+    with progress_bar() as progress:
+        for number, name in enumerate(chosen):
+            share = part(progress, number / len(chosen), (number + 1) / len(chosen))
+            found = solve(
+                residents,
+                name,
+                k,
+                t=arguments.t,
+                patience=MAX_SECONDS,
+                fixed_lonlat=None if existing is None else existing.lonlat,
+                random_state=arguments.seed,
+                progress=share,
+            )
+            compared.append(judge(residents, found, t=arguments.t))
+    unit = arguments.unit
+    shown = shown_in(PRINTED).values()
+    labels = [_printed(measure.heading(unit)) for measure in shown]
+    head = ("method", "sites", *labels, "seconds")
+    values = [
+        [*(measure.of(one.evaluation, unit) for measure in shown), one.solution.seconds] for one in compared
+    ]
+    titles = [(one.title, str(len(one.solution.centers))) for one in compared]
+    sites = f"{k} facilities" if existing is None else f"{k} new facilities and {existing.words}"
+    say(f"\n{sites}, every method measured in the same way; less is better.\n")
+    printed = [
+        (*title, *(f"{value:,.3g}" for value in row)) for title, row in zip(titles, values, strict=True)
+    ]
+    say_table([head, *printed])
+    for note in (note for one in compared for note in one.solution.notes):
+        say(note)
+    if arguments.output:
+        import pandas as pd
+
+        from tkm_core.export.formats import write_whole
+
+        rows = [(*title, *row) for title, row in zip(titles, values, strict=True)]
+        table = pd.DataFrame(rows, columns=head)
+        write_whole(Path(arguments.output), lambda file: table.to_csv(file, index=False))
+        say(f"Wrote {arguments.output}.")
+    return 0
+
+
+def _printed(heading: str) -> str:
+    """A heading as a column of the terminal has it: "average km"."""
+    words = heading.replace(", ", " ")
+    return words if words[:2].isupper() or words.startswith("Gini") else words[:1].lower() + words[1:]
+
+
+def _experiment(argv: list[str]) -> int:
+    """Hand over to the experiments."""
+    from tkm_core.cli.experiments import main as run
+
+    return int(run(argv) or 0)
+
+
+def _residents(arguments: argparse.Namespace) -> "tuple[Residents, str]":
+    """Read the file, or load the sample of that name, and say who is served."""
+    from tkm_core.residents import load_residents
+    from tkm_core.residents.samples import load_sample, sample_meant
+
+    sample = sample_meant(arguments.file)
+    if sample is not None:
+        say(f"{sample.title}. {sample.description} Source: {sample.source} Licence: {sample.licence}")
+        return load_sample(sample.key, seed=arguments.seed), sample.unit_name
+    given: dict[str, Any] = {
+        name: getattr(arguments, name) or False for name in READING if getattr(arguments, name) is not None
+    }
+    return load_residents(arguments.file, keep_suspect=arguments.keep_suspect, **given), "residents"
+
+
+def _say_sites(plan: "Plan", i: int, unit: str) -> None:
+    """List where the facilities are and whom they serve."""
+    from tkm_core.units import METRES
+
+    found, lonlat = plan.evaluation(i), plan.centers_lonlat(i)
+    head = ("facility", "longitude", "latitude", "people", f"farthest, {unit}", "")
+    rows = [
+        (str(j + 1), f"{lon:.5f}", f"{lat:.5f}", f"{found.population[j]:,.0f}",
+         f"{found.max_distance[j] / METRES[unit]:,.2f}", f"{plan.kinds[j]} {plan.names[j]}".rstrip())
+        for j, (lon, lat) in enumerate(lonlat)
+    ]  # fmt: skip
+    say("")
+    say_table([head, *rows])
+
+
+def _say_groups(plan: "Plan", i: int, unit: str) -> None:
+    """Tell how each group fares, the worst-off first, if the residents have groups."""
+    if plan.residents.groups is None:
+        return
+    from tkm_core.planning.groups import by_group
+
+    groups = by_group(plan, i, unit=unit)
+    head = (
+        "group",
+        "people",
+        f"average, {unit}",
+        "k-means++",
+        "change",
+        "farthest",
+        "k-means++",
+        "travel farther",
+    )
+    rows = [
+        (
+            group.name[:40],
+            f"{group.people:,.0f}",
+            group.average.plan_text,
+            group.average.baseline_text,
+            group.average.change_text,
+            group.farthest.plan_text,
+            group.farthest.baseline_text,
+            f"{group.losers:.0%}",
+        )
+        for group in groups[:MOST_GROUPS]
+    ]
+    say("")
+    say_table([head, *rows])
+    if len(groups) > MOST_GROUPS:
+        say(f"and {len(groups) - MOST_GROUPS} more groups, whose average trips are shorter.")

@@ -1,0 +1,180 @@
+"""The one table of measures: what each is called, its unit, which direction is better, and where it is shown.
+
+A measure is computed in `tkm_core.evaluation` as a field of `Evaluation`. One line in `MEASURES` brings it into the
+story, the comparison of methods, the charts, How many?, the trade-off curve, the plan file and the command line.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tkm_core.units import METRES, with_unit
+
+KEY, MORE = "key figures", "more figures"  # of the story, the report and the command line
+COMPARED, COUNTED = "comparison of methods", "how many"
+UTILITY, FAIRNESS = "trade-off across", "trade-off up"  # axes of the trade-off chart
+SAVED, PRINTED = "plan file", "comparison on the command line"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure and how it is shown.
+
+    Attributes
+    ----------
+    key : str
+        Its name in Evaluation.
+    row : str
+        In a table of figures; ``{one}``, ``{many}`` and ``{standard}`` are filled in.
+    column : str
+        As a short heading.
+    axis : str
+        In a sentence or along an axis.
+    power : int
+        Of the length unit it is in; 0 for a pure number.
+    worse : str
+        Clause that says it got worse, with ``{length}``, ``{size}``, ``{one}``, ``{people}`` and ``{standard}``.
+    places : frozenset of str
+        Where it is shown.
+    more_is_better : bool
+    percent : bool
+        Whether a share is shown in percent.
+    decimals : int or None
+        Digits after the point, where they do not follow from the values.
+    along_dial : bool
+        Whether it is measured at every setting of the dial.
+    """
+
+    key: str
+    row: str
+    column: str
+    axis: str
+    power: int
+    worse: str
+    places: frozenset[str]
+    more_is_better: bool = False
+    percent: bool = False
+    decimals: int | None = None
+    along_dial: bool = True
+
+    def value(self, measured: Any, unit: str) -> Any:
+        """A value or an array, measured in metres, as it is shown; NaN where nothing was measured."""
+        metres = np.nan if measured is None else np.asarray(measured, dtype=float)
+        shown = metres * 100 if self.percent else metres / METRES[unit] ** self.power
+        return float(shown) if np.ndim(shown) == 0 else shown
+
+    def of(self, evaluation: object, unit: str) -> float:
+        """The measure of an evaluation as it is shown; NaN where it was not measured."""
+        return float(self.value(getattr(evaluation, self.key), unit))
+
+    def heading(self, unit: str, standard: float | None = None) -> str:
+        """The short heading with its unit: "Farthest, km"."""
+        return self._labelled(self.column, unit, standard)
+
+    def label(self, unit: str) -> str:
+        """The words of the axis with the unit: "average distance, km"."""
+        return self._labelled(self.axis, unit, None)
+
+    def row_label(self, unit: str, words: Mapping[str, str]) -> str:
+        """The label of a row with its unit: "Farthest home, km"."""
+        return self._labelled(self.row.format(**words), unit, None)
+
+    def _labelled(self, words: str, unit: str, standard: float | None) -> str:
+        if self.percent:
+            limit = "the standard" if standard is None else f"{standard / METRES[unit]:g} {unit}"
+            return f"{words.format(standard=limit)}, %"
+        return with_unit(words, unit, self.power)
+
+
+def _m(*places: str) -> frozenset[str]:
+    return frozenset(places)
+
+
+MEASURES: Mapping[str, Measure] = {
+    measure.key: measure
+    for measure in (
+        Measure(
+            "largest_distance", "Farthest {one}", "Farthest", "largest distance", 1,
+            "the farthest {one} is {length} farther away", _m(KEY, COMPARED, COUNTED, FAIRNESS, SAVED, PRINTED),
+        ),
+        Measure(
+            "mean_distance", "Average distance", "Average", "average distance", 1,
+            "the average trip is {length} longer", _m(KEY, COMPARED, COUNTED, UTILITY, SAVED, PRINTED),
+        ),
+        Measure(
+            "p95_distance", "95th percentile", "95th percentile", "95th percentile", 1,
+            "the 95th percentile is {length} longer", _m(KEY, COMPARED, COUNTED, FAIRNESS, SAVED, PRINTED),
+        ),
+        Measure(
+            "overall_variance_of_distance", "Variance of the distance", "Variance", "variance of the distance", 2,
+            "the distances vary more", _m(KEY, COMPARED, COUNTED, FAIRNESS, SAVED, PRINTED),
+        ),
+        Measure(
+            "share_within", "{many} within {standard}", "Within {standard}", "share within the standard", 0,
+            "{size} points fewer {people} are within {standard}", _m(KEY, COMPARED, COUNTED),
+            more_is_better=True, percent=True, decimals=1,
+        ),
+        Measure(
+            "median_distance", "Median distance", "Median", "median distance", 1,
+            "the median trip is {length} longer", _m(MORE, SAVED),
+        ),
+        Measure(
+            "p90_distance", "90th percentile", "90th percentile", "90th percentile", 1,
+            "the 90th percentile is {length} longer", _m(MORE),
+        ),
+        Measure(
+            "worst_decile_mean", "Average of the worst-off 10 %", "Worst-off 10 %", "average of the worst-off 10 %", 1,
+            "the worst-off 10 % travel {length} farther on average", _m(MORE, SAVED),
+        ),
+        Measure(
+            "kolm_pollak_ede", "Kolm-Pollak equivalent distance", "Kolm-Pollak", "Kolm-Pollak equivalent distance", 1,
+            "the Kolm-Pollak equivalent distance is {length} longer", _m(MORE),
+        ),
+        Measure(
+            "gini", "Gini coefficient of the distance", "Gini", "Gini coefficient of the distance", 0,
+            "the distances are less equal", _m(MORE, SAVED, PRINTED), decimals=3,
+        ),
+        Measure(
+            "sse", "Mean squared distance (SSE)", "SSE", "mean squared distance (SSE)", 2,
+            "the mean squared distance is larger", _m(MORE, COMPARED, UTILITY, SAVED, PRINTED),
+        ),
+        Measure(
+            "overall_variance", "Variance of the squared distance", "Variance of d²",
+            "variance of the squared distance", 4,
+            "the squared distances vary more", _m(MORE, FAIRNESS, SAVED),
+        ),
+        Measure(
+            "tilted_sse", "Tilted SSE", "Tilted SSE", "tilted SSE", 2,
+            "the tilted SSE is larger", _m(SAVED), along_dial=False,
+        ),
+        Measure(
+            "fairness_ratio", "Neighbourhood ratio", "Neighbourhood ratio", "neighbourhood ratio", 0,
+            "the neighbourhood ratio is larger", _m(COMPARED), along_dial=False,
+        ),
+    )
+}  # fmt: skip
+
+
+def shown_in(place: str) -> dict[str, Measure]:
+    """The measures shown in a place, in the order of the table.
+
+    Examples
+    --------
+    >>> list(shown_in(UTILITY))
+    ['mean_distance', 'sse']
+    """
+    return {key: measure for key, measure in MEASURES.items() if place in measure.places}
+
+
+def figure_decimals(*values: float) -> int:
+    """Digits after the point that show at least three figures of the smallest value; at most six.
+
+    Examples
+    --------
+    >>> figure_decimals(123.4, 0.0512), figure_decimals(0.0)
+    (4, 2)
+    """
+    smallest = min((abs(value) for value in values if value), default=1.0)
+    return int(np.clip(2 - np.floor(np.log10(smallest)), 0, 6))

@@ -1,0 +1,161 @@
+"""What a comparison of methods says, in words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tkm_core.evaluation import Evaluation
+from tkm_core.measures import MEASURES
+from tkm_core.methods import describe
+from tkm_core.planning.methods_compared import Compared, decimals, keeps_existing
+from tkm_core.stories.plan_story import Part
+from tkm_core.units import METRES
+from tkm_core.wording import listed, number_word, rank_word
+
+
+def verdict(compared: Sequence[Compared], unit: str) -> tuple[Part, ...]:
+    """Where tilted k-means stands among the methods, in one sentence; it names what it is behind in.
+
+    Parameters
+    ----------
+    compared : sequence of Compared
+    unit : {"km", "mi"}
+
+    Returns
+    -------
+    tuple of Part
+        Empty without TKM or without another method.
+    """
+    own = next((one for one in compared if one.name == "tkm"), None)
+    others = [one for one in compared if one.name != "tkm"]
+    if own is None or not others:
+        return ()
+    return (
+        Part(f"Of {number_word(len(compared))} methods, tilted k-means has "),
+        *_place(_standing(own, others, "largest_distance", unit), " longest trip", unit),
+        Part("; its average trip is "),
+        *_place(_standing(own, others, "mean_distance", unit), "", unit),
+        Part("."),
+    )
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """A figure of TKM beside the best of the others, both rounded as shown."""
+
+    own: float
+    rival: float
+    names: str
+    rank: int
+    digits: int
+
+
+def _standing(own: Compared, others: Sequence[Compared], key: str, unit: str) -> _Standing:
+    measure = MEASURES[key]
+    digits = decimals([own, *others], key, unit)
+    mine = round(measure.of(own.evaluation, unit), digits)
+    theirs = [round(measure.of(one.evaluation, unit), digits) for one in others]
+    names = listed([one.short for one, value in zip(others, theirs, strict=True) if value == min(theirs)])
+    return _Standing(mine, min(theirs), names, 1 + sum(value < mine for value in theirs), digits)
+
+
+def _place(found: _Standing, what: str, unit: str) -> list[Part]:
+    """How TKM ranks, its figure, and the next best, or who is ahead and by how much."""
+    own, rival, behind = (
+        f"{value:,.{found.digits}f}" for value in (found.own, found.rival, found.own - found.rival)
+    )
+    if found.rank == 1:
+        shared = f", with {found.names}" if found.own == found.rival else ""
+        following = f" (next: {found.names}, {rival})" if found.own < found.rival else ""
+        return [Part(f"the shortest{what}{shared}", "better"), Part(f": {own} {unit}{following}")]
+    return [
+        Part(f"the {rank_word(found.rank)} shortest{what}", "worse"),
+        Part(f": {own} {unit}, {behind} {unit} more than {found.names}"),
+    ]
+
+
+def freedom(compared: Sequence[Compared], people: str) -> str:
+    """Which methods may build only where a resident lives: part of any difference is that freedom."""
+    bound = [one.short for one in compared if one.solution.centers_are_points]
+    free = [one.short for one in compared if not one.solution.centers_are_points]
+    if not bound or not free:
+        return ""
+    verb = "places" if len(free) == 1 else "place"
+    return (
+        f"{listed(bound)} may build only where one of the {people} stands; {listed(free)} {verb} facilities "
+        "anywhere. Part of the difference is that freedom, not the idea of fairness."
+    )
+
+
+def sampling(compared: Sequence[Compared], n: int, people: str) -> str:
+    """Which methods did not see everyone, and why."""
+    drawn = [one for one in compared if one.solution.sampled]
+    if not drawn:
+        return f"Every method ran on all {n:,} places." if len(compared) > 1 else ""
+    size = drawn[0].solution.sampled
+    return (
+        f"{listed([one.short for one in drawn])} ran on a sample of {size:,} of the {n:,} places, because "
+        f"everyone would take too long; all figures are measured on all {people}."
+    )
+
+
+def other_arrangement(compared: Sequence[Compared], on_the_dial: Evaluation, unit: str) -> str:
+    """A sentence where TKM, run by itself, ends elsewhere than the plan's path over t; empty where it does not."""
+    own = next((one for one in compared if one.name == "tkm"), None)
+    if own is None:
+        return ""
+    change = own.evaluation.city_cost / on_the_dial.city_cost - 1 if on_the_dial.city_cost else 0.0
+    if abs(change) < 5e-4:
+        return ""
+    way = "lower" if change < 0 else "higher"
+    mine, there = (f"{found.largest_distance / METRES[unit]:,.1f}" for found in (own.evaluation, on_the_dial))
+    trip = f", its longest trip {mine} instead of {there} {unit}" if mine != there else ""
+    return (
+        f"Run by itself, TKM ends in another arrangement than the Plan page shows at this t: its tilted cost is "
+        f"{100 * abs(change):.1f} % {way}{trip}."
+    )
+
+
+def ratio_words(compared: Sequence[Compared]) -> str:
+    """What the neighbourhood ratio is, or why there is none."""
+    ratios = [one.evaluation.fairness_ratio for one in compared]
+    if any(ratio is None for ratio in ratios):
+        return "The neighbourhood ratio is left out: for so many it would take too long."
+    endless = np.isinf(np.array(ratios, dtype=float))
+    why = "one place alone holds as many people as a facility serves on average, so the radius around it is 0"
+    if endless.all():
+        return f"There is no neighbourhood ratio: {why}, and no distance can be divided by it."
+    return (
+        "Neighbourhood ratio: the largest distance divided by the radius in which as many people live as a facility "
+        "serves on average; JKL promises at most 2." + (f" ∞: {why}." if endless.any() else "")
+    )
+
+
+def left_out(names: Sequence[str], existing: int) -> str:
+    """Which methods cannot keep existing facilities and are left out; empty if all can.
+
+    Examples
+    --------
+    >>> left_out(["tkm", "jkl", "mv"], 3)
+    'JKL and MV place every facility anew and cannot keep your 3 existing ones: they are left out here.'
+    """
+    unable = [describe(name).title for name in names if not keeps_existing(name)]
+    if not unable or not existing:
+        return ""
+    many = len(unable) > 1
+    ones = "existing one" if existing == 1 else f"{existing} existing ones"
+    return (
+        f"{listed(unable)} {'place' if many else 'places'} every facility anew and cannot keep your {ones}: "
+        f"{'they are' if many else 'it is'} left out here."
+    )
+
+
+def remarks(compared: Sequence[Compared]) -> list[str]:
+    """What else a reader should know about these runs, sampling apart."""
+    return [
+        note
+        for one in compared
+        for note in one.solution.notes
+        if not (one.solution.sampled and " ran on a sample of " in note)
+    ]
