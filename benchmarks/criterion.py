@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from tkm_core.planning.plan import Plan, make_plan
-from tkm_core.residents.samples import SAMPLES, load_sample
+from tkm_core.planning import Plan, make_plan
+from tkm_core.residents import SAMPLES, load_sample
 
 COUNTS = (4, 6, 8, 12)
 SEEN = 0.02  # relative rise of the largest distance that a planner notices

@@ -8,10 +8,9 @@ from scipy.sparse import coo_array, vstack
 from scipy.spatial.distance import cdist
 from tqdm import tqdm
 
-from tkm_core.clustering.objective import Array
+from tkm_core.clustering import Array
 from tkm_core.evaluation import neighbourhood_radius
-from tkm_core.methods import METHODS, estimate, run_method
-from tkm_core.methods.service_lp import fair_service
+from tkm_core.methods import METHODS, estimate, fair_service, run_method
 
 K = 4
 PROMISED = 1_000

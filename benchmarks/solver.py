@@ -14,9 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from tqdm import tqdm
 
 from tkm_core import TiltedKMeans, load_sample, tilted_path
-from tkm_core.clustering.compiled.starts import FARTHEST, KMEANS_PP, RESIDENTS, seeds
-from tkm_core.clustering.descent import Problem, descend_all
-from tkm_core.clustering.objective import Array
+from tkm_core.clustering import FARTHEST, KMEANS_PP, RESIDENTS, Array, Problem, descend_all, seeds
 
 TILTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 PAPER: dict[str, Any] = {"solver": "sgd", "max_iter": 500, "n_epochs": 5, "learning_rate": 0.05}

@@ -6,21 +6,11 @@ import streamlit as st
 
 from pages.shared import address, compared_methods, markdown, session, sidebar
 from tkm_core import figures
-from tkm_core.figures import methods_charts
-from tkm_core.figures.small_maps import small_maps
+from tkm_core.figures import methods_charts, small_maps
 from tkm_core.measures import MEASURES
 from tkm_core.methods import METHODS, describe
-from tkm_core.planning.methods_compared import Compared, facility_numbers, keeps_existing
-from tkm_core.planning.plan import Plan
-from tkm_core.stories.methods_story import (
-    freedom,
-    left_out,
-    other_arrangement,
-    ratio_words,
-    remarks,
-    sampling,
-    verdict,
-)
+from tkm_core.planning import Compared, Plan, facility_numbers, keeps_existing
+from tkm_core.stories import freedom, left_out, other_arrangement, ratio_words, remarks, sampling, verdict
 
 VARIANCES = {"variance": "squared distance", "variance_of_distance": "distance"}
 

@@ -7,9 +7,7 @@ import streamlit as st
 
 from pages.shared import address, markdown, plan_files, session, upload
 from tkm_core import figures
-from tkm_core.residents import Residents, ResidentsError
-from tkm_core.residents.existing import Existing
-from tkm_core.residents.samples import SAMPLES
+from tkm_core.residents import SAMPLES, Existing, Residents, ResidentsError
 
 
 def render() -> None:

@@ -9,10 +9,9 @@ from pages.serving.jobs import tasks
 from pages.shared import address, session, sidebar
 from pages.shared.markdown import escaped
 from tkm_core import figures
-from tkm_core.figures.how_many_chart import COUNT_AXES, by_count, count_words, values
-from tkm_core.planning.how_many import Count, compare_counts, sampled
-from tkm_core.planning.plan import Plan
-from tkm_core.stories.how_many_story import one_more
+from tkm_core.figures import COUNT_AXES, by_count, count_words, values
+from tkm_core.planning import Count, Plan, compare_counts, sampled
+from tkm_core.stories import one_more
 
 MOST = 12
 

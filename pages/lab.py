@@ -9,11 +9,9 @@ import streamlit as st
 from pages.serving.jobs import lab
 from pages.shared import address, experiment_settings, markdown, session, sidebar
 from tkm_core import export, figures
-from tkm_core.experiments import EXPERIMENTS, Dataset, Experiment, Result
-from tkm_core.experiments.data import blobs
-from tkm_core.experiments.drawing import one_below_another
-from tkm_core.figures.convergence import ACROSS, COST_WORDS, convergence, convergence_words
-from tkm_core.methods.solver_race import Race
+from tkm_core.experiments import EXPERIMENTS, Dataset, Experiment, Result, blobs, one_below_another
+from tkm_core.figures import ACROSS, COST_WORDS, convergence, convergence_words
+from tkm_core.methods import Race
 from tkm_core.progress import Progress
 
 RACE = "solvers"

@@ -4,9 +4,9 @@ import streamlit as st
 
 from pages.shared import address, compared_methods, downloads, errors, markdown, session, sidebar
 from tkm_core import figures
-from tkm_core.figures.drawn import DrawnDeck
-from tkm_core.planning.plan import Plan
-from tkm_core.stories.plan_story import tell_plan
+from tkm_core.figures import DrawnDeck
+from tkm_core.planning import Plan
+from tkm_core.stories import tell_plan
 
 MAP_HEIGHT, PHONE_HEIGHT = 588, 400
 TICK, SLOWEST = 0.65, 5.2  # seconds between two steps of the dial while it plays

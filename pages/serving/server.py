@@ -199,8 +199,8 @@ def warm() -> None:
     import_module("app")
     from pages.shared import address, session
     from tkm_core import figures
-    from tkm_core.figures.report import html_report
-    from tkm_core.stories.plan_story import tell_plan
+    from tkm_core.figures import html_report
+    from tkm_core.stories import tell_plan
 
     usual = {name: field.default for name, field in address.FIELDS.items()}
     place = session.sample_city(usual["dataset"])

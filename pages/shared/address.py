@@ -11,8 +11,8 @@ import streamlit as st
 
 from pages.serving.config import config
 from tkm_core.figures import COLOURS, FAIRNESS, LAYERS, UTILITY
-from tkm_core.planning.plan import PLAN_T
-from tkm_core.residents.samples import SAMPLES, find_sample
+from tkm_core.planning import PLAN_T
+from tkm_core.residents import SAMPLES, find_sample
 from tkm_core.units import METRES
 
 UPLOAD = "upload"

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from pages.shared.markdown import plain
-from tkm_core.planning.plan import Plan
-from tkm_core.residents import Residents
-from tkm_core.residents.existing import Existing
+from tkm_core.planning import Plan
+from tkm_core.residents import Existing, Residents
 
 
 @dataclass(frozen=True)

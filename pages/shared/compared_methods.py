@@ -9,11 +9,9 @@ import streamlit as st
 
 from pages.serving.jobs import tasks
 from pages.shared import session
-from tkm_core.figures import FAIRNESS, UTILITY
-from tkm_core.figures.small_maps import SmallGround
+from tkm_core.figures import FAIRNESS, UTILITY, SmallGround
 from tkm_core.methods import Solution, describe, estimate
-from tkm_core.planning.methods_compared import FOR_EVERYONE, Compared, judge
-from tkm_core.planning.plan import Plan
+from tkm_core.planning import FOR_EVERYONE, Compared, Plan, judge
 from tkm_core.progress import Progress, silent
 
 PATIENCE = {"20 s": 20.0, "2 min": 120.0, "10 min": 600.0}

@@ -12,11 +12,10 @@ from pages.serving.jobs import tasks
 from pages.shared import address, background, session
 from pages.shared.markdown import escaped
 from tkm_core import export
-from tkm_core.figures import Look
-from tkm_core.figures.report import html_report
-from tkm_core.planning.plan import Plan
+from tkm_core.figures import Look, html_report
+from tkm_core.planning import Plan
 from tkm_core.progress import Progress
-from tkm_core.stories.plan_story import Story
+from tkm_core.stories import Story
 
 AT_ONCE = 10_000  # residents; their table takes at most 0.2 s, of a million 2 to 17 s
 FORMAT_WORDS = {

@@ -4,9 +4,8 @@ import re
 
 import pandas as pd
 
-from tkm_core.planning.plan import Plan
-from tkm_core.planning.rows import Row
-from tkm_core.stories.plan_story import Part, Story
+from tkm_core.planning import Plan, Row
+from tkm_core.stories import Part, Story
 
 TONES = {"better": "green", "worse": "orange", "same": "gray"}
 FIGURE_SPACE = "\u2007"  # as wide as a digit: keeps decimals in line

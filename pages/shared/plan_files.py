@@ -9,9 +9,7 @@ from pages.serving.jobs import tasks
 from pages.shared import address, session
 from pages.shared.markdown import escaped
 from tkm_core.export import LARGEST_PLAN_FILE, PlanFile, PlanFileError
-from tkm_core.residents import Report
-from tkm_core.residents.existing import Existing
-from tkm_core.residents.samples import SAMPLES
+from tkm_core.residents import SAMPLES, Existing, Report
 
 
 def reopen() -> None:

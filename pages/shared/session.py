@@ -17,12 +17,9 @@ from pages.shared.cache import Shelf
 from pages.shared.city import City as City  # pages know it by this name
 from pages.shared.markdown import escaped
 from tkm_core.export import PlanFile, Restored
-from tkm_core.figures import Look, MapGround
-from tkm_core.figures.drawn import DrawnDeck, DrawnFigure
-from tkm_core.planning.plan import Plan
-from tkm_core.residents import Residents, ResidentsError
-from tkm_core.residents.existing import Existing, nearby
-from tkm_core.residents.samples import find_sample, load_sample
+from tkm_core.figures import DrawnDeck, DrawnFigure, Look, MapGround
+from tkm_core.planning import Plan
+from tkm_core.residents import Existing, Residents, ResidentsError, find_sample, load_sample, nearby
 
 T = TypeVar("T")
 D = TypeVar("D", DrawnDeck, DrawnFigure)

@@ -6,8 +6,8 @@ from pages.serving.config import config
 from pages.shared import address, session
 from pages.shared.markdown import escaped
 from tkm_core.figures import LAYERS
-from tkm_core.planning.plan import Plan, most_facilities
-from tkm_core.residents.samples import SAMPLES, find_sample
+from tkm_core.planning import Plan, most_facilities
+from tkm_core.residents import SAMPLES, find_sample
 from tkm_core.units import METRES
 
 LAYER_WORDS = {

@@ -15,9 +15,7 @@ import streamlit as st
 from pages.serving.config import config
 from pages.serving.jobs import tasks
 from pages.shared.markdown import escaped
-from tkm_core.residents import Report, Residents, ResidentsError
-from tkm_core.residents.existing import Existing, read_existing
-from tkm_core.residents.source import SHAPEFILE_PARTS
+from tkm_core.residents import SHAPEFILE_PARTS, Existing, Report, Residents, ResidentsError, read_existing
 
 T = TypeVar("T")
 

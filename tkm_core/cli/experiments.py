@@ -9,10 +9,7 @@ from typing import Any
 
 from tkm_core.cli.arguments import STOPPED, dial, whole
 from tkm_core.cli.terminal import progress_bar, say
-from tkm_core.experiments.data import read_dataset
-from tkm_core.experiments.model import Dataset, Experiment, Result
-from tkm_core.experiments.page import page
-from tkm_core.experiments.registry import EXPERIMENTS
+from tkm_core.experiments import EXPERIMENTS, Dataset, Experiment, Result, page, read_dataset
 from tkm_core.progress import part
 
 EVERYTHING = "all"
@@ -130,7 +127,7 @@ def _write(
     folder: Path, experiment: Experiment, result: Result, data: Sequence[Dataset], command: str
 ) -> Iterator[Path]:
     """Numbers and figure, each in one step: a reader never sees half a file."""
-    from tkm_core.export.formats import write_whole
+    from tkm_core.export import write_whole
 
     table = folder / f"{experiment.name}.csv"
     yield write_whole(table, lambda file: result.table.to_csv(file, index=False, float_format="%.7g"))

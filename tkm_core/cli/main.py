@@ -13,9 +13,8 @@ from tkm_core.cli.arguments import BAD_INPUT, READING, STOPPED, parser
 from tkm_core.cli.terminal import complain, progress_bar, say, say_table
 
 if TYPE_CHECKING:
-    from tkm_core.planning.plan import Plan
-    from tkm_core.residents import Residents
-    from tkm_core.residents.existing import Existing
+    from tkm_core.planning import Plan
+    from tkm_core.residents import Existing, Residents
 
 MOST_GROUPS = 20  # are listed
 
@@ -60,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _plan(arguments: argparse.Namespace) -> int:
     """Make a plan, tell what it does, write what was asked for."""
-    from tkm_core.stories.plan_story import tell_plan
+    from tkm_core.stories import tell_plan
     from tkm_core.units import METRES
 
     if arguments.t is not None and arguments.budget is not None:
@@ -92,7 +91,7 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
     """Make the plan, or bring a saved one back."""
     import numpy as np
 
-    from tkm_core.planning.plan import PLAN_CRITERION, PLAN_T, make_plan
+    from tkm_core.planning import PLAN_CRITERION, PLAN_T, make_plan
 
     if arguments.load:
         from tkm_core.export import read_plan_file, restore_plan
@@ -126,8 +125,7 @@ def _existing(arguments: argparse.Namespace, residents: "Residents") -> "Existin
     """Read the facilities that are there already, if any are named."""
     if not arguments.existing:
         return None
-    from tkm_core.residents import load_residents
-    from tkm_core.residents.existing import read_existing
+    from tkm_core.residents import load_residents, read_existing
 
     existing = read_existing(lambda options: load_residents(arguments.existing, **options), residents)
     say(f"Existing facilities: {existing.report}")
@@ -139,7 +137,7 @@ def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
     asked = {"facilities": arguments.output, "allocations": arguments.allocations, "areas": arguments.areas}
     targets = {what: Path(path) for what, path in asked.items() if path}
     if targets:
-        from tkm_core.export.formats import format_of
+        from tkm_core.export import format_of
 
         for path in targets.values():
             several = sum(other.resolve() == path.resolve() for other in targets.values()) > 1
@@ -170,11 +168,10 @@ def _write(plan: "Plan", i: int, targets: dict[str, Path], arguments: argparse.N
 def _compare(arguments: argparse.Namespace) -> int:
     """Run every method on the same residents and measure all in the same way."""
     from tkm_core.measures import PRINTED, shown_in
-    from tkm_core.methods import METHODS, describe
-    from tkm_core.methods.method import MAX_SECONDS
-    from tkm_core.planning.methods_compared import Compared, judge, keeps_existing, solve
+    from tkm_core.methods import MAX_SECONDS, METHODS, describe
+    from tkm_core.planning import Compared, judge, keeps_existing, solve
     from tkm_core.progress import part
-    from tkm_core.stories.methods_story import left_out
+    from tkm_core.stories import left_out
 
     chosen = (
         list(METHODS) if not arguments.methods else [name.strip() for name in arguments.methods.split(",")]
@@ -229,7 +226,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     if arguments.output:
         import pandas as pd
 
-        from tkm_core.export.formats import write_whole
+        from tkm_core.export import write_whole
 
         rows = [(*title, *row) for title, row in zip(titles, values, strict=True)]
         table = pd.DataFrame(rows, columns=head)
@@ -253,8 +250,7 @@ def _experiment(argv: list[str]) -> int:
 
 def _residents(arguments: argparse.Namespace) -> "tuple[Residents, str]":
     """Read the file, or load the sample of that name, and say who is served."""
-    from tkm_core.residents import load_residents
-    from tkm_core.residents.samples import load_sample, sample_meant
+    from tkm_core.residents import load_residents, load_sample, sample_meant
 
     sample = sample_meant(arguments.file)
     if sample is not None:
@@ -285,7 +281,7 @@ def _say_groups(plan: "Plan", i: int, unit: str) -> None:
     """Tell how each group fares, the worst-off first, if the residents have groups."""
     if plan.residents.groups is None:
         return
-    from tkm_core.planning.groups import by_group
+    from tkm_core.planning import by_group
 
     groups = by_group(plan, i, unit=unit)
     head = (

@@ -5,9 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tkm_core.clustering.checks import check_centers, check_points, check_t, check_weights
-from tkm_core.clustering.frame import in_units_of, level_weights, served, tilt
-from tkm_core.clustering.objective import Array, Labels, city_cost, tilted_sse_by_cluster
+from tkm_core.clustering import (
+    Array,
+    Labels,
+    check_centers,
+    check_points,
+    check_t,
+    check_weights,
+    city_cost,
+    in_units_of,
+    level_weights,
+    served,
+    tilt,
+    tilted_sse_by_cluster,
+)
 
 KOLM_POLLAK_EPS = -1.0  # inequality aversion; negative because distance is a burden
 

@@ -4,9 +4,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from tkm_core.clustering.checks import check_points, check_weights
-from tkm_core.clustering.frame import Frame, level_weights
-from tkm_core.clustering.objective import Array
+from tkm_core.clustering import Array, Frame, check_points, check_weights, level_weights
 from tkm_core.progress import Progress
 
 CHUNK_ENTRIES = 20_000_000  # distances between two reports of progress

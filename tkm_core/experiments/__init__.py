@@ -7,7 +7,9 @@
 """
 
 from tkm_core.experiments.data import blobs, read_dataset, sample
+from tkm_core.experiments.drawing import one_below_another
 from tkm_core.experiments.model import Dataset, Experiment, Result, Stopped
+from tkm_core.experiments.page import page
 from tkm_core.experiments.registry import EXPERIMENTS
 
 __all__ = [
@@ -17,6 +19,8 @@ __all__ = [
     "Result",
     "Stopped",
     "blobs",
+    "one_below_another",
+    "page",
     "read_dataset",
     "sample",
 ]

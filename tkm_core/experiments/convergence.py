@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from tkm_core.clustering.estimator import TiltedKMeans
-from tkm_core.clustering.objective import Array
+from tkm_core.clustering import Array, TiltedKMeans
 from tkm_core.experiments.drawing import panels, place, ramp, spread_line
 from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
 from tkm_core.progress import Progress

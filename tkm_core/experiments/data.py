@@ -6,15 +6,18 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from tkm_core.clustering.objective import Array
+from tkm_core.clustering import Array
 from tkm_core.experiments.model import Dataset
-from tkm_core.residents.columns import resolve
-from tkm_core.residents.model import ResidentsError
-from tkm_core.residents.numbers import guess_decimal
-from tkm_core.residents.samples import load_sample, sample_meant
-from tkm_core.residents.source import open_source
-from tkm_core.residents.table import as_text
-from tkm_core.residents.text import read_text
+from tkm_core.residents import (
+    ResidentsError,
+    as_text,
+    guess_decimal,
+    load_sample,
+    open_source,
+    read_text,
+    resolve,
+    sample_meant,
+)
 
 NUMERIC = 0.5  # share of a column's cells that have to be numbers for it to be taken unasked
 

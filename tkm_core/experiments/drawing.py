@@ -9,9 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from tkm_core.figures.charts import layout
-from tkm_core.figures.look import Look
-from tkm_core.figures.palette import palette, to_hex
+from tkm_core.figures import Look, layout, palette, to_hex
 
 ROW_HEIGHT = 300
 EDGES, BETWEEN, ABOVE_TITLES = 112, 74, 30  # pixels around and between panels, and from them to the legend

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from tkm_core.clustering.objective import Array
+from tkm_core.clustering import Array
 from tkm_core.evaluation import Evaluation, evaluate, neighbourhood_radius
 from tkm_core.experiments.drawing import linear_or_log, panels, place, ramp, spread_line
 from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
-from tkm_core.figures.palette import palette
+from tkm_core.figures import palette
 from tkm_core.methods import METHODS, Solution, describe, run_method
 from tkm_core.progress import Progress
 

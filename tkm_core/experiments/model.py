@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from tkm_core.clustering.checks import check_points, check_weights
-from tkm_core.clustering.objective import Array
+from tkm_core.clustering import Array, check_points, check_weights
 from tkm_core.progress import Progress, part, silent
-from tkm_core.residents.model import Residents
+from tkm_core.residents import Residents
 
 SAMPLE_SIZE = 1000  # points of the paper's samples
 

@@ -7,13 +7,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from sklearn.cluster import kmeans_plusplus
 
-from tkm_core.clustering.compiled.passes import nearest
-from tkm_core.clustering.descent import Problem, descend
-from tkm_core.clustering.objective import Array, city_cost, squared_distances, tilted_sse
+from tkm_core.clustering import Array, Problem, city_cost, descend, nearest, squared_distances, tilted_sse
 from tkm_core.experiments.convergence import DIALS
 from tkm_core.experiments.drawing import panels, place
 from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
-from tkm_core.figures.palette import palette
+from tkm_core.figures import palette
 from tkm_core.progress import Progress
 
 RISE = 1e-9  # relative; less is rounding

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from tkm_core.experiments.model import Dataset, Experiment, Result
-from tkm_core.figures.charts import FONT
-from tkm_core.figures.palette import LIGHT
+from tkm_core.figures import FONT, LIGHT
 
 STYLE = f"""
 body {{ margin: 0; background: {LIGHT.page}; color: {LIGHT.ink}; font: 16px/1.5 {FONT}; }}

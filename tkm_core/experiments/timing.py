@@ -10,17 +10,12 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from tkm_core.clustering.descent import CHUNK
-from tkm_core.clustering.objective import Array
-from tkm_core.clustering.search import LARGE
+from tkm_core.clustering import CHUNK, LARGE, Array
 from tkm_core.experiments.drawing import legend_above
 from tkm_core.experiments.methods_on_samples import SGD, Contender, colours
 from tkm_core.experiments.model import Dataset, Job, Result, gather, seed_of
-from tkm_core.figures.charts import layout
-from tkm_core.figures.look import Look
-from tkm_core.figures.palette import palette
-from tkm_core.methods import MethodTooLargeError, describe, estimate, run_method
-from tkm_core.methods.method import MAX_BYTES
+from tkm_core.figures import Look, layout, palette
+from tkm_core.methods import MAX_BYTES, MethodTooLargeError, describe, estimate, run_method
 from tkm_core.progress import Progress
 
 SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 90_000, 1_000_000)

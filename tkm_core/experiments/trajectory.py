@@ -7,12 +7,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from sklearn.decomposition import PCA
 
-from tkm_core.clustering.objective import Array
-from tkm_core.clustering.path import tilted_path
+from tkm_core.clustering import Array, tilted_path
 from tkm_core.evaluation import evaluate
 from tkm_core.experiments.drawing import panels, place
 from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
-from tkm_core.figures.palette import palette, to_hex
+from tkm_core.figures import palette, to_hex
 from tkm_core.progress import Progress
 
 DIALS = tuple(np.geomspace(0.01, 100.0, 60).tolist())

@@ -1,8 +1,8 @@
 """Plans out: tables for the tools planners use, and a plan file that brings a plan back."""
 
-from tkm_core.export.formats import FORMATS, csv_bytes, to_bytes, write
-from tkm_core.export.planfile import LARGEST as LARGEST_PLAN_FILE
+from tkm_core.export.formats import FORMATS, csv_bytes, format_of, to_bytes, write, write_whole
 from tkm_core.export.planfile import (
+    LARGEST,
     PlanFile,
     PlanFileError,
     Restored,
@@ -12,10 +12,12 @@ from tkm_core.export.planfile import (
     restore_plan,
     write_plan_file,
 )
+from tkm_core.export.planfile import LARGEST as LARGEST_PLAN_FILE
 from tkm_core.export.tables import TABLES, allocations, facilities, service_areas, table
 
 __all__ = [
     "FORMATS",
+    "LARGEST",
     "LARGEST_PLAN_FILE",
     "TABLES",
     "PlanFile",
@@ -24,6 +26,7 @@ __all__ = [
     "allocations",
     "csv_bytes",
     "facilities",
+    "format_of",
     "plan_document",
     "plan_json",
     "read_plan_file",
@@ -33,4 +36,5 @@ __all__ = [
     "to_bytes",
     "write",
     "write_plan_file",
+    "write_whole",
 ]

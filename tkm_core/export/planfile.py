@@ -8,16 +8,13 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from tkm_core.clustering.descent import Problem, descend
-from tkm_core.clustering.path import TiltedPath
+from tkm_core.clustering import Problem, TiltedPath, descend
 from tkm_core.evaluation import Evaluation
 from tkm_core.export.formats import write_whole
 from tkm_core.measures import SAVED, shown_in
-from tkm_core.planning.plan import Plan, make_plan
+from tkm_core.planning import Plan, make_plan
 from tkm_core.progress import Progress
-from tkm_core.residents import Residents
-from tkm_core.residents.existing import MOST, scaled_sites
-from tkm_core.residents.model import crs_name
+from tkm_core.residents import MOST, Residents, crs_name, scaled_sites
 from tkm_core.version import VERSION
 
 Floats = npt.NDArray[np.float64]

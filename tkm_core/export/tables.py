@@ -12,7 +12,7 @@ import shapely
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
-from tkm_core.planning.plan import Plan
+from tkm_core.planning import Plan
 
 Floats = npt.NDArray[np.float64]
 

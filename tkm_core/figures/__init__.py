@@ -1,29 +1,53 @@
 """Maps and charts: plain functions from plans and evaluations to figures."""
 
-from tkm_core.figures.charts import CONFIG, FAIRNESS, UTILITY
+from tkm_core.figures.charts import CONFIG, FAIRNESS, FONT, UTILITY, layout
+from tkm_core.figures.convergence import ACROSS, COST_WORDS, convergence, convergence_words
 from tkm_core.figures.crowd import COLOURS, POINTS_AT_MOST
 from tkm_core.figures.distances_chart import distances
+from tkm_core.figures.drawn import DrawnDeck, DrawnFigure
+from tkm_core.figures.how_many_chart import COUNT_AXES, by_count, count_words, values
 from tkm_core.figures.legend import distances_words, map_legend, map_words, tradeoff_words
 from tkm_core.figures.look import LAYERS, Look
 from tkm_core.figures.maps import MapGround, colour_scheme, plan_map, residents_map
+from tkm_core.figures.palette import LIGHT, palette, to_hex
+from tkm_core.figures.report import html_report
+from tkm_core.figures.small_maps import SmallGround, small_maps
 from tkm_core.figures.tradeoff_chart import tradeoff
 
 __all__ = [
+    "ACROSS",
     "COLOURS",
     "CONFIG",
+    "COST_WORDS",
+    "COUNT_AXES",
     "FAIRNESS",
+    "FONT",
     "LAYERS",
+    "LIGHT",
     "POINTS_AT_MOST",
     "UTILITY",
+    "DrawnDeck",
+    "DrawnFigure",
     "Look",
     "MapGround",
+    "SmallGround",
+    "by_count",
     "colour_scheme",
+    "convergence",
+    "convergence_words",
+    "count_words",
     "distances",
     "distances_words",
+    "html_report",
+    "layout",
     "map_legend",
     "map_words",
+    "palette",
     "plan_map",
     "residents_map",
+    "small_maps",
+    "to_hex",
     "tradeoff",
     "tradeoff_words",
+    "values",
 ]

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from tkm_core.figures.charts import layout
 from tkm_core.figures.look import Look
-from tkm_core.methods.solver_race import Leg, Race
+from tkm_core.methods import Leg, Race
 
 COST_WORDS = {
     "tilted_sse": "tilted SSE",

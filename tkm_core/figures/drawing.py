@@ -11,7 +11,7 @@ from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround, colour_scheme, continuous_ways, crowd_parts
 from tkm_core.figures.palette import to_hex
 from tkm_core.figures.svg import Sheet, dot, line, picture, text
-from tkm_core.planning.plan import Plan
+from tkm_core.planning import Plan
 from tkm_core.units import METRES, format_length, nice_step
 from tkm_core.wording import singular
 

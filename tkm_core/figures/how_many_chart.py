@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from tkm_core.figures.charts import layout
 from tkm_core.figures.look import Look
 from tkm_core.measures import COUNTED, shown_in
-from tkm_core.planning.how_many import Count, series
+from tkm_core.planning import Count, series
 
 COUNT_AXES = shown_in(COUNTED)
 

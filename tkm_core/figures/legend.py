@@ -10,7 +10,7 @@ from tkm_core.figures.crowd import Colouring
 from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround
 from tkm_core.figures.palette import to_hex
-from tkm_core.planning.plan import Plan
+from tkm_core.planning import Plan
 from tkm_core.units import METRES, format_length
 from tkm_core.wording import singular
 

@@ -19,9 +19,8 @@ from tkm_core.figures.geometry import Cells, View, fit, gather, grid, scale_bar
 from tkm_core.figures.look import Look
 from tkm_core.figures.markers import FONT, baseline_layer, existing_layers, farthest_layers, site_layers
 from tkm_core.figures.palette import Palette, rgb
-from tkm_core.planning.plan import Plan
-from tkm_core.residents import Residents
-from tkm_core.residents.existing import Existing, nearby
+from tkm_core.planning import Plan
+from tkm_core.residents import Existing, Residents, nearby
 from tkm_core.units import format_lengths
 
 STREETS = {

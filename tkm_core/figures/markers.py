@@ -9,8 +9,8 @@ import pydeck as pdk
 from tkm_core.evaluation import Evaluation
 from tkm_core.figures.look import Look
 from tkm_core.figures.palette import Palette, rgb
-from tkm_core.planning.plan import Plan
-from tkm_core.residents.existing import Existing
+from tkm_core.planning import Plan
+from tkm_core.residents import Existing
 from tkm_core.units import format_length
 from tkm_core.wording import singular
 

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from tkm_core.figures.charts import layout
 from tkm_core.figures.look import Look
 from tkm_core.measures import COMPARED, shown_in
-from tkm_core.planning.methods_compared import Compared, best, decimals
+from tkm_core.planning import Compared, best, decimals
 from tkm_core.units import METRES, with_unit
 
 Floats = npt.NDArray[np.float64]

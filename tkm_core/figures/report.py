@@ -9,9 +9,8 @@ from tkm_core.figures import drawing
 from tkm_core.figures.legend import distances_words, map_legend, tradeoff_words
 from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround, colour_scheme
-from tkm_core.planning.plan import Plan
-from tkm_core.planning.rows import Row
-from tkm_core.stories.plan_story import Part, Story
+from tkm_core.planning import Plan, Row
+from tkm_core.stories import Part, Story
 from tkm_core.units import format_length
 
 CITATION = (

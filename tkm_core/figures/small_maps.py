@@ -14,8 +14,7 @@ from tkm_core.figures.geometry import Cells, View, fit, gather
 from tkm_core.figures.look import Look
 from tkm_core.figures.palette import to_hex
 from tkm_core.figures.svg import Sheet, line, picture, text
-from tkm_core.planning.areas import service_areas
-from tkm_core.planning.methods_compared import Compared
+from tkm_core.planning import Compared, service_areas
 from tkm_core.residents import Residents
 from tkm_core.units import format_length
 from tkm_core.wording import singular

@@ -12,7 +12,7 @@ from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.labels import corner, nearby, shared
 from tkm_core.figures.look import Look
 from tkm_core.measures import Measure
-from tkm_core.planning.plan import Plan
+from tkm_core.planning import Plan
 
 Floats = npt.NDArray[np.float64]
 TINTS = 12  # colours of the curve

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tkm_core.clustering.objective import Array
+from tkm_core.clustering import Array
 from tkm_core.methods.method import Rows
 
 

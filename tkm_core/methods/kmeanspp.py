@@ -7,7 +7,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from tkm_core.clustering.frame import Frame, level_weights
+from tkm_core.clustering import Frame, level_weights
 from tkm_core.methods.method import Method, Placement, Task, distinct, fewer_note
 from tkm_core.methods.tkm import tilted
 

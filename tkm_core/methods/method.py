@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from tkm_core.clustering.objective import Array, Labels
+from tkm_core.clustering import Array, Labels
 from tkm_core.progress import Progress
 
 Rows = NDArray[np.intp]

@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from tkm_core.clustering.compiled.costs import clearly_lower
-from tkm_core.clustering.objective import Array
+from tkm_core.clustering import Array, clearly_lower
 from tkm_core.evaluation import neighbourhood_radius
 from tkm_core.methods.cover import ball_filter
 from tkm_core.methods.method import Method, Placement, Rows, Task, fewer_note

@@ -10,9 +10,7 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from tkm_core.clustering.checks import check_points, check_weights
-from tkm_core.clustering.frame import Frame, level_weights, served
-from tkm_core.clustering.objective import Array
+from tkm_core.clustering import Array, Frame, check_points, check_weights, level_weights, served
 from tkm_core.methods.method import (
     MAX_SECONDS,
     SAMPLE_SIZE,

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from tkm_core.clustering.objective import Array
+from tkm_core.clustering import Array
 from tkm_core.progress import Progress
 
 GAP = 1e-9  # relative distance of the bounds at which the optimum counts as reached

@@ -9,13 +9,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from tkm_core.clustering.checks import check_clusters, check_fixed, check_points, check_t, check_weights
-from tkm_core.clustering.compiled.starts import KMEANS_PP, seeds
-from tkm_core.clustering.descent import Descent, descend
-from tkm_core.clustering.estimator import TiltedKMeans
-from tkm_core.clustering.frame import Framed
-from tkm_core.clustering.objective import Array
-from tkm_core.clustering.sgd import descend_by_sgd
+from tkm_core.clustering import (
+    KMEANS_PP,
+    Array,
+    Descent,
+    Framed,
+    TiltedKMeans,
+    check_clusters,
+    check_fixed,
+    check_points,
+    check_t,
+    check_weights,
+    descend,
+    descend_by_sgd,
+    seeds,
+)
 from tkm_core.progress import Progress, silent
 
 COSTS = {"tilted_sse": 1, "city_cost": 0, "sse": 2}  # columns of a history

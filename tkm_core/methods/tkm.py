@@ -5,7 +5,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from tkm_core.clustering.estimator import TiltedKMeans
+from tkm_core.clustering import TiltedKMeans
 from tkm_core.methods.method import Method, Placement, Task, distinct, fewer_note
 
 

@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from tkm_core.clustering.frame import level_weights
+from tkm_core.clustering import level_weights
 from tkm_core.planning.trade_off import MANY, gather
 from tkm_core.residents import Residents
 
@@ -17,7 +17,7 @@ def kmeans_sites(residents: Residents, k: int, fixed: Floats, random_state: int)
     """Sites of k-means++ in scaled coordinates; existing ones, if any, stay where they are and come last."""
     points, weights = residents.scaled, level_weights(residents.weights)
     if len(fixed):
-        from tkm_core.clustering.estimator import TiltedKMeans
+        from tkm_core.clustering import TiltedKMeans
 
         model = TiltedKMeans(k, t=0.0, n_init=STARTS, fixed_centers=fixed, random_state=random_state)
         return np.asarray(model.fit(points, sample_weight=weights).cluster_centers_)

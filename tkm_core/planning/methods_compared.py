@@ -14,8 +14,7 @@ from tkm_core.measures import MEASURES
 from tkm_core.methods import Solution, describe, estimate, run_method
 from tkm_core.planning.plan import PLAN_CRITERION
 from tkm_core.progress import Progress
-from tkm_core.residents import Residents
-from tkm_core.residents.existing import scaled_sites
+from tkm_core.residents import Residents, scaled_sites
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

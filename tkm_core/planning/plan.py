@@ -8,14 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
-from tkm_core.clustering.path import TiltedPath, tilted_path
+from tkm_core.clustering import TiltedPath, tilted_path
 from tkm_core.evaluation import Evaluation, evaluate
 from tkm_core.planning import areas
 from tkm_core.planning.baseline import kmeans_sites, numbered_like
 from tkm_core.planning.trade_off import Curve, trade_off
 from tkm_core.progress import Progress, never_falling, part
-from tkm_core.residents import Residents
-from tkm_core.residents.existing import scaled_sites
+from tkm_core.residents import Residents, scaled_sites
 
 Floats = npt.NDArray[np.float64]
 

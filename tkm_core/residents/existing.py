@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tkm_core.residents import Report, Residents, ResidentsError
-from tkm_core.residents.model import crs_name
+from tkm_core.residents.model import Residents, ResidentsError, crs_name
+from tkm_core.residents.report import Report
 from tkm_core.residents.vocabulary import plain
 
 Floats = npt.NDArray[np.float64]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tkm_core.planning.how_many import Count
+from tkm_core.planning import Count
 from tkm_core.units import METRES
 from tkm_core.wording import article, ordinal, singular
 

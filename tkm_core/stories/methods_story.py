@@ -8,7 +8,7 @@ import numpy as np
 from tkm_core.evaluation import Evaluation
 from tkm_core.measures import MEASURES
 from tkm_core.methods import describe
-from tkm_core.planning.methods_compared import Compared, decimals, keeps_existing
+from tkm_core.planning import Compared, decimals, keeps_existing
 from tkm_core.stories.plan_story import Part
 from tkm_core.units import METRES
 from tkm_core.wording import listed, number_word, rank_word

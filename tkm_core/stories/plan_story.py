@@ -5,11 +5,10 @@ from typing import Literal
 
 import numpy as np
 
-from tkm_core.clustering.objective import Array
+from tkm_core.clustering import Array
 from tkm_core.evaluation import Evaluation
 from tkm_core.measures import KEY, MEASURES, MORE, Measure, figure_decimals, shown_in
-from tkm_core.planning.plan import Plan
-from tkm_core.planning.rows import Row, Tone, distance_decimals, rounded_row
+from tkm_core.planning import Plan, Row, Tone, distance_decimals, rounded_row
 from tkm_core.units import METRES, WORDS, check_unit
 from tkm_core.wording import counted, listed, singular
 

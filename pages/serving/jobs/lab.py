@@ -5,10 +5,10 @@ from typing import Any
 
 from pages.serving.jobs.tasks import pool
 from pages.serving.jobs.worker import leave_rest
-from tkm_core.clustering.objective import Array
+from tkm_core.clustering import Array
 from tkm_core.experiments import EXPERIMENTS, Dataset, Result, Stopped
-from tkm_core.methods.solver_race import Race
-from tkm_core.methods.solver_race import race as run_race
+from tkm_core.methods import Race
+from tkm_core.methods import race as run_race
 from tkm_core.progress import Progress
 
 

@@ -14,15 +14,12 @@ from pages.serving.jobs import reading
 from pages.serving.jobs.mending import mend_cache
 from pages.serving.jobs.pool import Health, JobPool
 from pages.serving.jobs.problems import READING, JobError
-from tkm_core.export import PlanFile, Restored, restore_plan, to_bytes
+from tkm_core.export import LARGEST, PlanFile, Restored, restore_plan, to_bytes
 from tkm_core.export import table as export_table
-from tkm_core.export.planfile import LARGEST
 from tkm_core.methods import Solution
-from tkm_core.planning.methods_compared import neighbourhoods, solve
-from tkm_core.planning.plan import Floats, Plan, make_plan
+from tkm_core.planning import Floats, Plan, make_plan, neighbourhoods, solve
 from tkm_core.progress import Progress, part
-from tkm_core.residents import Report, Residents
-from tkm_core.residents.existing import Existing
+from tkm_core.residents import Existing, Report, Residents
 
 MODULES = (
     "pages.serving.jobs.tasks",
