@@ -8,7 +8,7 @@ from scipy.sparse import coo_array, vstack
 from scipy.spatial.distance import cdist
 from tqdm import tqdm
 
-from tkm_core.clustering import Array
+from tkm_core.arrays import Floats
 from tkm_core.evaluation import neighbourhood_radius
 from tkm_core.methods import METHODS, estimate, fair_service, run_method
 
@@ -22,7 +22,7 @@ PROGRAM = 300
 Row = dict[str, str | float | None]
 
 
-def towns(n: int) -> Array:
+def towns(n: int) -> Floats:
     """Residents of towns of very different size and density, with people scattered between them.
 
     >>> towns(1_000).shape
@@ -35,7 +35,7 @@ def towns(n: int) -> Array:
     return middles[town] + spread * rng.normal(size=(n, 2))
 
 
-def program_written_out(points: Array, radius: Array) -> float:
+def program_written_out(points: Floats, radius: Floats) -> float:
     """Optimum of fair service as one program with every pair within the radius, by scipy's HiGHS."""
     n, squared = len(points), cdist(points, points, "sqeuclidean")
     v, u = np.nonzero(squared <= (radius[:, None] * (1 + 1e-9)) ** 2)

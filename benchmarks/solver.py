@@ -14,7 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from tqdm import tqdm
 
 from tkm_core import TiltedKMeans, load_sample, tilted_path
-from tkm_core.clustering import FARTHEST, KMEANS_PP, RESIDENTS, Array, Problem, descend_all, seeds
+from tkm_core.arrays import Floats
+from tkm_core.clustering import FARTHEST, KMEANS_PP, RESIDENTS, Problem, descend_all, seeds
 
 TILTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 PAPER: dict[str, Any] = {"solver": "sgd", "max_iter": 500, "n_epochs": 5, "learning_rate": 0.05}
@@ -35,7 +36,7 @@ print(time.perf_counter() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_
 """
 
 
-def city(n: int, d: int = 2, seed: int = 0) -> Array:
+def city(n: int, d: int = 2, seed: int = 0) -> Floats:
     """Residents of a dense middle, suburbs and a few strays, of unit spread."""
     rng = np.random.default_rng(seed)
     far = n // 50
@@ -50,7 +51,7 @@ def city(n: int, d: int = 2, seed: int = 0) -> Array:
     return rng.permutation(X / np.sqrt((X**2).mean()))
 
 
-def paper_like() -> dict[str, Array]:
+def paper_like() -> dict[str, Floats]:
     """Standardised tables of about a thousand rows, as the paper samples them: round, lumpy, heavy-tailed."""
     rng = np.random.default_rng(0)
     tables = {
@@ -74,7 +75,7 @@ def seconds(work: Callable[[], object], repeats: int = 3) -> float:
     return min(times)
 
 
-def best_of_restarts(X: Array, k: int, t: float, count: int = 100) -> float:
+def best_of_restarts(X: Floats, k: int, t: float, count: int = 100) -> float:
     """Lowest tilted SSE of many descents from k-means++ seeds, random residents and farthest-first."""
     w = np.ones(len(X))
     problem = Problem.of(X, w, k)

@@ -10,24 +10,10 @@ from tkm_core.figures import Look
 from tkm_core.figures.methods_charts import method_table
 from tkm_core.measures import COMPARED, MEASURES, shown_in
 from tkm_core.methods import METHODS
-from tkm_core.planning.methods_compared import (
-    Compared,
-    best,
-    facility_numbers,
-    judge,
-    neighbourhoods,
-    solve,
-)
+from tkm_core.planning.methods_compared import Compared, best, facility_numbers, judge, neighbourhoods, solve
 from tkm_core.residents import Residents
 from tkm_core.residents.samples import load_sample
-from tkm_core.stories.methods_story import (
-    freedom,
-    other_arrangement,
-    ratio_words,
-    remarks,
-    sampling,
-    verdict,
-)
+from tkm_core.stories.methods_story import freedom, other_arrangement, ratio_words, remarks, sampling, verdict
 from tkm_core.wording import listed
 
 T = 0.3

@@ -1,5 +1,6 @@
 """Tilted k-means: the objective, the estimator, the path over t, and the search behind them."""
 
+from tkm_core.arrays import Floats, Labels
 from tkm_core.clustering.checks import (
     check_centers,
     check_clusters,
@@ -14,14 +15,7 @@ from tkm_core.clustering.compiled.starts import FARTHEST, KMEANS_PP, RESIDENTS, 
 from tkm_core.clustering.descent import CHUNK, Descent, Problem, descend, descend_all
 from tkm_core.clustering.estimator import TiltedKMeans
 from tkm_core.clustering.frame import Frame, Framed, in_units_of, level_weights, served, tilt
-from tkm_core.clustering.objective import (
-    Array,
-    Labels,
-    city_cost,
-    squared_distances,
-    tilted_sse,
-    tilted_sse_by_cluster,
-)
+from tkm_core.clustering.objective import city_cost, squared_distances, tilted_sse, tilted_sse_by_cluster
 from tkm_core.clustering.path import TiltedPath, tilted_path
 from tkm_core.clustering.search import LARGE
 from tkm_core.clustering.sgd import descend_by_sgd
@@ -32,8 +26,8 @@ __all__ = [
     "KMEANS_PP",
     "LARGE",
     "RESIDENTS",
-    "Array",
     "Descent",
+    "Floats",
     "Frame",
     "Framed",
     "Labels",

@@ -5,12 +5,12 @@ import numbers
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tkm_core.clustering.objective import Array
+from tkm_core.arrays import Floats
 
 WEIGHT_RATIO = 2.0**-1000  # of the smallest weight above 0 to the largest: beyond it shares vanish
 
 
-def check_points(X: ArrayLike, name: str = "X") -> Array:
+def check_points(X: ArrayLike, name: str = "X") -> Floats:
     """Residents as a C-ordered float64 array (n, d) of finite numbers.
 
     >>> check_points([[0, 1], [2, float("nan")]])
@@ -39,7 +39,7 @@ def check_points(X: ArrayLike, name: str = "X") -> Array:
     return points
 
 
-def check_centers(centers: ArrayLike, d: int, name: str) -> Array:
+def check_centers(centers: ArrayLike, d: int, name: str) -> Floats:
     """Facilities as an array (k, d) that fits residents in d dimensions.
 
     >>> check_centers([[0.0, 0.0]], 3, "centers")
@@ -53,7 +53,7 @@ def check_centers(centers: ArrayLike, d: int, name: str) -> Array:
     return sites
 
 
-def check_weights(sample_weight: ArrayLike | None, n: int) -> Array:
+def check_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
     """Weights as an array (n,): finite, none negative, not all zero; ones if None.
 
     >>> check_weights([1, -2], 2)
@@ -122,7 +122,7 @@ def check_clusters(n_clusters: object, n: int) -> int:
     return int(n_clusters)
 
 
-def check_fixed(fixed_centers: ArrayLike | None, d: int) -> Array:
+def check_fixed(fixed_centers: ArrayLike | None, d: int) -> Floats:
     """Existing facilities as an array (f, d), with no rows if there are none.
 
     >>> check_fixed(None, 2).shape

@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tkm_core.arrays import Floats, Labels
 from tkm_core.clustering.compiled import passes
 from tkm_core.clustering.compiled.costs import log_noise, objectives
-from tkm_core.clustering.objective import Array, Labels
 from tkm_core.clustering.threads import in_parallel, pool
 
 FINEST = 1e-26  # of the squared width: costs below 1e-20 of it have fewer than six digits
 CHUNK = 65_536  # rows per task: fixed, so that sums do not depend on the number of threads
 
 
-def box(X: Array) -> tuple[Array, Array]:
+def box(X: Floats) -> tuple[Floats, Floats]:
     """The lowest and the highest coordinate along each axis.
 
     >>> box(np.array([[0.0, 5.0], [2.0, 3.0]]))
@@ -27,18 +27,18 @@ def box(X: Array) -> tuple[Array, Array]:
 class Problem:
     """Residents, weights and the number of facilities that may move; the others are fixed and come last."""
 
-    X: Array
-    weights: Array
+    X: Floats
+    weights: Floats
     n_free: int
     diameter2: float
 
     @classmethod
-    def of(cls, X: Array, weights: Array, n_free: int) -> "Problem":
+    def of(cls, X: Floats, weights: Floats, n_free: int) -> "Problem":
         """Gather a problem; no distance to the nearest facility is longer than across the residents' box."""
         low, high = box(X)
         return cls(X, weights, n_free, float(((high - low) ** 2).sum()))
 
-    def small(self, t: float, free: Array) -> bool:
+    def small(self, t: float, free: Floats) -> bool:
         """Whether t f is so small everywhere that the sums are kept as e^{t f} - 1; ``free`` facilities may move."""
         reach = self.diameter2
         low, high = free.min(axis=0), free.max(axis=0)
@@ -55,11 +55,11 @@ class Problem:
 class Descent:
     """Where a descent ended."""
 
-    centers: Array
+    centers: Floats
     labels: Labels
     n_iter: int
     left: float  # longest step that is left, relative to its cluster's radius
-    history: Array  # (n_iter + 1, 3): city-wide cost, tilted SSE, SSE
+    history: Floats  # (n_iter + 1, 3): city-wide cost, tilted SSE, SSE
 
     @property
     def city_cost(self) -> float:
@@ -78,7 +78,7 @@ class Descent:
 
 
 def descend(
-    problem: Problem, start: Array, t: float, max_iter: int = 300, tol: float = 1e-6, *, alone: bool = False
+    problem: Problem, start: Floats, t: float, max_iter: int = 300, tol: float = 1e-6, *, alone: bool = False
 ) -> Descent:
     """Nearest assignment and tilted means in turn, from ``start`` to a fixed point. The city-wide cost never rises.
 
@@ -113,8 +113,8 @@ def descend(
 
 
 def descend_all(
-    problem: Problem, starts: Array, t: float, max_iter: int = 300, tol: float = 1e-6
-) -> tuple[Array, Array]:
+    problem: Problem, starts: Floats, t: float, max_iter: int = 300, tol: float = 1e-6
+) -> tuple[Floats, Floats]:
     """Descend from each of ``starts`` (r, k, d); returns the ends and their (city-wide cost, tilted SSE, SSE)."""
     ends = np.array(starts, dtype=np.float64, order="C")
     values = np.empty((len(ends), 3))
@@ -131,12 +131,12 @@ def descend_all(
 
 def _descend_in_chunks(
     problem: Problem,
-    centers: Array,
+    centers: Floats,
     t: float,
     max_iter: int,
     tol: float,
     labels: Labels,
-    history: Array,
+    history: Floats,
     *,
     small: bool,
     alone: bool,
@@ -172,7 +172,7 @@ def _descend_in_chunks(
         old[:] = labels
 
 
-def merge(stats: Array, moments: Array, t: float, *, small: bool) -> tuple[Array, Array]:
+def merge(stats: Floats, moments: Floats, t: float, *, small: bool) -> tuple[Floats, Floats]:
     """The sums of several chunks as those of one: masses are brought to the common top first."""
     total = stats.sum(axis=0)
     total[:, 0] = stats[:, :, 0].max(axis=0)

@@ -19,10 +19,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tkm_core.arrays import Floats, Labels
 from tkm_core.clustering.checks import check_clusters, check_fixed, check_points, check_t, check_weights
 from tkm_core.clustering.descent import descend
 from tkm_core.clustering.frame import Framed, check_width, in_units_of, power_of_two, served
-from tkm_core.clustering.objective import Array, Labels
 from tkm_core.clustering.search import Search
 from tkm_core.clustering.sgd import descend_by_sgd
 
@@ -167,9 +167,9 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                     stacklevel=2,
                 )
         found = framed.back(found, tilt)
-        self.cluster_centers_: Array = found.centers
+        self.cluster_centers_: Floats = found.centers
         self.labels_: Labels = found.labels
-        self.history_: Array = found.history[:, :2]
+        self.history_: Floats = found.history[:, :2]
         self.n_iter_: int = len(found.history)
         self.tilted_sse_ = found.tilted_sse
         self.city_cost_ = found.city_cost
@@ -192,7 +192,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         )
         return served(X, self.cluster_centers_)[0]
 
-    def transform(self, X: ArrayLike) -> Array:
+    def transform(self, X: ArrayLike) -> Floats:
         """Distance of each row to each facility."""
         check_is_fitted(self)
         points = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
@@ -212,7 +212,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         )
         return self._score(X, check_weights(sample_weight, len(X)))
 
-    def _score(self, X: Array, weights: Array) -> float:
+    def _score(self, X: Floats, weights: Floats) -> float:
         live = weights > 0
         if not live.all():
             X, weights = X[live], weights[live]

@@ -10,9 +10,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tkm_core.arrays import Floats, Labels
 from tkm_core.clustering.compiled.passes import nearest
 from tkm_core.clustering.descent import Descent, Problem, box
-from tkm_core.clustering.objective import Array, Labels, city_cost, tilted_sse
+from tkm_core.clustering.objective import city_cost, tilted_sse
 
 FAR = 2.0**30  # widths of the residents' box: a facility farther away than this serves nobody
 HEAVIEST = 2.0**500  # in the middle of what can be represented: the lightest may be 2^1000 times lighter
@@ -29,12 +30,12 @@ def power_of_two(size: float) -> float:
     return 2.0 ** min(max(math.frexp(size)[1], -1000), 1000) if size > 0 else 1.0
 
 
-def level_weights(weights: Array) -> Array:
+def level_weights(weights: Floats) -> Floats:
     """Weights times a power of two that puts the heaviest near ``HEAVIEST``: only their ratios matter."""
     return weights / power_of_two(float(weights.max())) * HEAVIEST
 
 
-def in_units_of(values: Array | float, unit: float, power: int, what: str) -> Array:
+def in_units_of(values: Floats | float, unit: float, power: int, what: str) -> Floats:
     """Values times unit^power, or a sentence if that is more than a number can hold."""
     with np.errstate(over="ignore"):
         scaled = np.asarray(values, dtype=np.float64)
@@ -61,7 +62,7 @@ def tilt(t: float, unit: float) -> float:
     return min(scaled, STRONGEST)
 
 
-def check_width(low: Array, high: Array, name: str) -> float:
+def check_width(low: Floats, high: Floats, name: str) -> float:
     """The longest side of a box, if distances across it can be squared; else a sentence."""
     with np.errstate(over="ignore"):
         sides = high - low
@@ -75,7 +76,7 @@ def check_width(low: Array, high: Array, name: str) -> float:
     raise ValueError(msg)
 
 
-def served(X: Array, centers: Array, live: NDArray[np.bool_] | None = None) -> tuple[Labels, Array, float]:
+def served(X: Floats, centers: Floats, live: NDArray[np.bool_] | None = None) -> tuple[Labels, Floats, float]:
     """Nearest facility of each row, its squared distance in units of unit², and that unit, a power of two.
 
     The unit fits the rows that are ``live`` (all by default), so that the squares of their distances neither
@@ -97,7 +98,7 @@ def served(X: Array, centers: Array, live: NDArray[np.bool_] | None = None) -> t
     return labels, f, unit
 
 
-def _reach(X: Array, centers: Array) -> float:
+def _reach(X: Floats, centers: Floats) -> float:
     """How wide the box of X and one facility is: the facility for which it is smallest."""
     low, high = box(X)
     with np.errstate(over="ignore"):
@@ -120,13 +121,13 @@ class Frame:
         The box.
     """
 
-    origin: Array
+    origin: Floats
     unit: float
-    low: Array
-    high: Array
+    low: Floats
+    high: Floats
 
     @classmethod
-    def of(cls, X: Array) -> Self:
+    def of(cls, X: Floats) -> Self:
         """The frame that fits residents X."""
         low, high = box(X)
         unit = power_of_two(check_width(low, high, "X"))
@@ -135,13 +136,13 @@ class Frame:
             origin = np.where(high <= 2 * low, low, np.where(low >= 2 * high, high, 0.0))
         return cls(origin, unit, low, high)
 
-    def inside(self, points: Array) -> Array:
+    def inside(self, points: Floats) -> Floats:
         """Points in the solver's coordinates; what is far from all residents is brought nearer."""
         with np.errstate(over="ignore"):
             moved = points - self.origin if self.origin.any() else points
             return np.clip(moved * (1 / self.unit), -FAR, FAR)
 
-    def outside(self, centers: Array) -> Array:
+    def outside(self, centers: Floats) -> Floats:
         """Facilities in the coordinates of the data; rounding does not put one outside the residents' box."""
         return np.clip(centers * self.unit + self.origin, self.low, self.high)
 
@@ -162,12 +163,12 @@ class Framed:
 
     frame: Frame
     problem: Problem
-    fixed: Array
-    X: Array
-    fixed_as_given: Array
+    fixed: Floats
+    X: Floats
+    fixed_as_given: Floats
 
     @classmethod
-    def of(cls, X: Array, weights: Array, n_free: int, fixed: Array) -> Self:
+    def of(cls, X: Floats, weights: Floats, n_free: int, fixed: Floats) -> Self:
         """Frame residents, weights and existing facilities, all checked before."""
         live = weights > 0
         rows, mass = (X, weights) if live.all() else (X[live], weights[live])

@@ -6,13 +6,11 @@ Individual Fairness via Exponential Tilting". The compiled loops in ``kernels`` 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Labels = NDArray[np.int32]
+from tkm_core.arrays import Floats, Labels
 
 
-def squared_distances(X: Array, labels: Labels, centers: Array) -> Array:
+def squared_distances(X: Floats, labels: Labels, centers: Floats) -> Floats:
     """f_i = ||x_i - c_j||² to each resident's own facility j.
 
     >>> squared_distances(np.array([[3.0, 4.0]]), np.array([0]), np.zeros((1, 2)))
@@ -24,7 +22,7 @@ def squared_distances(X: Array, labels: Labels, centers: Array) -> Array:
     return f
 
 
-def log_mean_exp(z: Array, weights: Array, total: float) -> float:
+def log_mean_exp(z: Floats, weights: Floats, total: float) -> float:
     """Log of the mean of e^{z_i} over a population ``total``, for z >= 0, without ever forming e^z.
 
     Those of the population who are not in ``weights`` stand at z = 0. Exact for tiny z too.
@@ -42,7 +40,7 @@ def log_mean_exp(z: Array, weights: Array, total: float) -> float:
     )  # rounding must not pass the mean or the top
 
 
-def city_cost(f: Array, weights: Array, t: float) -> float:
+def city_cost(f: Floats, weights: Floats, t: float) -> float:
     """City-wide tilted cost Phi = (1/t) log[(1/W) sum_i w_i e^{t f_i}].
 
     The mean of f at t = 0, its maximum at infinity.
@@ -59,7 +57,7 @@ def city_cost(f: Array, weights: Array, t: float) -> float:
     return log_mean_exp(t * f, weights, float(weights.sum())) / t
 
 
-def cluster_tilted_sse(f: Array, weights: Array, total: float, t: float) -> float:
+def cluster_tilted_sse(f: Floats, weights: Floats, total: float, t: float) -> float:
     """phi_j of one cluster (the paper's objective): residents of other clusters enter as e^0 = 1.
 
     >>> round(cluster_tilted_sse(np.array([1.0]), np.ones(1), 2.0, 1.0), 4)  # log((e + 1) / 2)
@@ -74,7 +72,7 @@ def cluster_tilted_sse(f: Array, weights: Array, total: float, t: float) -> floa
     return log_mean_exp(t * f, weights, total) / t
 
 
-def tilted_sse(f: Array, labels: Labels, weights: Array, k: int, t: float) -> float:
+def tilted_sse(f: Floats, labels: Labels, weights: Floats, k: int, t: float) -> float:
     """The paper's objective: the sum of phi_j over all clusters.
 
     >>> tilted_sse(np.array([1.0, 3.0]), np.array([0, 1]), np.ones(2), 2, np.inf)
@@ -83,7 +81,7 @@ def tilted_sse(f: Array, labels: Labels, weights: Array, k: int, t: float) -> fl
     return float(np.sum(tilted_sse_by_cluster(f, labels, weights, k, t)))
 
 
-def tilted_sse_by_cluster(f: Array, labels: Labels, weights: Array, k: int, t: float) -> Array:
+def tilted_sse_by_cluster(f: Floats, labels: Labels, weights: Floats, k: int, t: float) -> Floats:
     """phi_j of every cluster.
 
     >>> tilted_sse_by_cluster(np.array([1.0, 3.0]), np.array([0, 1]), np.ones(2), 2, 0.0)

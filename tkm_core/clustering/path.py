@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
+from tkm_core.arrays import Floats
 from tkm_core.clustering.checks import check_clusters, check_fixed, check_points, check_t, check_weights
 from tkm_core.clustering.compiled.costs import clearly_lower
 from tkm_core.clustering.descent import CHUNK, Descent, Problem, descend, descend_all
 from tkm_core.clustering.frame import Framed
-from tkm_core.clustering.objective import Array
 from tkm_core.clustering.search import COLUMN, Search
 from tkm_core.clustering.threads import pool
 from tkm_core.progress import Progress, silent
@@ -43,16 +43,16 @@ class TiltedPath:
         Neighbouring t with the same number are one continuous branch; a change of number is a jump.
     """
 
-    t: Array
-    centers: Array
-    tilted_sse: Array
-    sse: Array
-    city_cost: Array
-    error: Array
+    t: Floats
+    centers: Floats
+    tilted_sse: Floats
+    sse: Floats
+    city_cost: Floats
+    error: Floats
     arrangement: NDArray[np.int64]
 
 
-def default_grid() -> Array:
+def default_grid() -> Floats:
     """0 and 60 geometric values from 0.01 to 100, as the paper draws them."""
     return np.append(0.0, np.geomspace(0.01, 100.0, 60))
 
@@ -129,7 +129,7 @@ def tilted_path(
 
 
 def _walk(
-    search: Search, grid: Array, dial: Array, rng: np.random.Generator, report: Progress
+    search: Search, grid: Floats, dial: Floats, rng: np.random.Generator, report: Progress
 ) -> list[Descent]:
     """The lowest fixed points found on few stand-ins: searched for at some t, then handed on both ways.
 
@@ -163,7 +163,7 @@ def _keep_lower(best: dict[int, Descent], i: int, found: Descent, search: Search
     return lower
 
 
-def _hand_on(best: dict[int, Descent], search: Search, grid: Array, alive: Callable[[], None]) -> None:
+def _hand_on(best: dict[int, Descent], search: Search, grid: Floats, alive: Callable[[], None]) -> None:
     """Descend at each t from the plans of its neighbours, up and down, until nothing gets lower."""
     tried: set[tuple[int, int]] = set()  # (plan, t)
     seen: list[Descent] = []  # keeps the identities in `tried` unique
@@ -183,7 +183,7 @@ def _hand_on(best: dict[int, Descent], search: Search, grid: Array, alive: Calla
             return
 
 
-def _matched(centers: Array, k: int) -> Array:
+def _matched(centers: Floats, k: int) -> Floats:
     """Number the k free facilities so that each is the one nearest to itself at the t before."""
     for before, here in pairwise(centers):
         cost = ((before[:k, None] - here[None, :k]) ** 2).sum(axis=2)
@@ -191,7 +191,7 @@ def _matched(centers: Array, k: int) -> Array:
     return centers
 
 
-def _jumps(problem: Problem, grid: Array, centers: Array, sse: list[float]) -> NDArray[np.bool_]:
+def _jumps(problem: Problem, grid: Floats, centers: Floats, sse: list[float]) -> NDArray[np.bool_]:
     """True where facilities move visibly from one t to the next and neither plan leads to the other."""
     jumps = np.zeros(len(grid), dtype=np.bool_)
     for i in range(1, len(grid)):
@@ -206,12 +206,12 @@ def _jumps(problem: Problem, grid: Array, centers: Array, sse: list[float]) -> N
 
 
 def _on_all(
-    framed: Framed, search: Search, grid: Array, dial: Array, centers: Array, report: Progress
+    framed: Framed, search: Search, grid: Floats, dial: Floats, centers: Floats, report: Progress
 ) -> list[Descent]:
     """The plans of the walk as fixed points of all residents, carried back; of very many, to within a stated error."""
     many = len(search.full.X) > CHUNK
 
-    def at(start: Array, t: float) -> Descent:
+    def at(start: Floats, t: float) -> Descent:
         if not many:
             return framed.back(descend(search.full, start, t), t)
         near = descend(search.middle, start, t, tol=1e-3)

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from tkm_core.arrays import Floats
 from tkm_core.clustering.compiled import starts
 from tkm_core.clustering.compiled.costs import clearly_lower
 from tkm_core.clustering.descent import Problem, descend_all
-from tkm_core.clustering.objective import Array
 from tkm_core.clustering.stand_ins import cells, condense
 from tkm_core.clustering.threads import in_parallel
 
@@ -51,7 +51,7 @@ class Search:
     """A problem at three levels: all residents, stand-ins for many of them, a few hundred cells."""
 
     full: Problem
-    fixed: Array
+    fixed: Floats
     criterion: str
 
     @cached_property
@@ -73,7 +73,7 @@ class Search:
         """The level on which the path over t is walked."""
         return self._cells(max(WALK, 100 * self.full.n_free))
 
-    def _problem(self, X: Array, weights: Array) -> Problem:
+    def _problem(self, X: Floats, weights: Floats) -> Problem:
         return Problem.of(X, weights, self.full.n_free)
 
     @cached_property
@@ -91,8 +91,8 @@ class Search:
         return MILD if float(t) * self.variance <= MILD_TILT else STRONG
 
     def candidates(
-        self, t: float, rng: np.random.Generator, count: int, start: Array | None = None
-    ) -> tuple[Array, Array]:
+        self, t: float, rng: np.random.Generator, count: int, start: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         """The winners (count, k, d) of independent searches at t, and their values on a few hundred cells.
 
         Each begins with seeds of its own, or all with ``start``; where t is strong they look at more cells.
@@ -119,12 +119,12 @@ class Search:
         in_parallel(run, count, 1)
         return found, values
 
-    def _agreeing(self, values: Array, t: float) -> int:
+    def _agreeing(self, values: Floats, t: float) -> int:
         """How many searches ended at the lowest value."""
         noise = self.middle.noise(t)
         return sum(not clearly_lower(values.min(), value, AGREE, noise) for value in values)
 
-    def best(self, t: float, rng: np.random.Generator, count: int | None = None) -> Array:
+    def best(self, t: float, rng: np.random.Generator, count: int | None = None) -> Floats:
         """The candidate that ends lowest on the middle level, and its end there if that is not all residents.
 
         Without a ``count``, searches go on until enough of them agree on the lowest value.

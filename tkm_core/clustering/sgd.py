@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from tkm_core.arrays import Floats
 from tkm_core.clustering.compiled.starts import KMEANS_PP, seeds
 from tkm_core.clustering.descent import Descent, Problem, box
-from tkm_core.clustering.objective import Array, city_cost, tilted_sse
+from tkm_core.clustering.objective import city_cost, tilted_sse
 
 
 def descend_by_sgd(
@@ -12,7 +13,7 @@ def descend_by_sgd(
     t: float,
     rng: np.random.Generator,
     *,
-    fixed: Array,
+    fixed: Floats,
     learning_rate: float = 0.05,
     n_epochs: int = 5,
     batch_size: int = 100,
@@ -70,7 +71,7 @@ def descend_by_sgd(
     return Descent(centers, labels, n_iter, left=np.nan, history=history)
 
 
-def _distances(X: Array, centers: Array) -> Array:
+def _distances(X: Floats, centers: Floats) -> Floats:
     """Squared distances (n, k) without an (n, k, d) array."""
     f = np.zeros((len(X), len(centers)))
     for axis in range(X.shape[1]):

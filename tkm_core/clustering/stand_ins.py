@@ -5,7 +5,7 @@ import heapq
 import numpy as np
 from numba import njit
 
-from tkm_core.clustering.objective import Array
+from tkm_core.arrays import Floats
 from tkm_core.clustering.threads import in_parallel
 
 BINS = {1: 4_096, 2: 128, 3: 25}  # per axis: about 16,000 in all on a map
@@ -109,7 +109,7 @@ def _add_to_bins(X, w, edges, lo, hi, bins, sums):
                 sums[b, 2 + a] += w[i] * X[i, a]
 
 
-def condense(X: Array, weights: Array) -> tuple[Array, Array]:
+def condense(X: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Stand-ins for a large number of residents: means of bins up to three dimensions, beyond that a sample.
 
     Half of a map's bin edges divide the range evenly and half the population, so that neither a far-off farm nor the
@@ -142,7 +142,7 @@ def condense(X: Array, weights: Array) -> tuple[Array, Array]:
     return np.vstack([many[:, 2:] / many[:, 1:2], X[alone]]), np.concatenate([many[:, 1], weights[alone]])
 
 
-def _thin(X: Array, weights: Array, count: int) -> tuple[Array, Array]:
+def _thin(X: Floats, weights: Floats, count: int) -> tuple[Floats, Floats]:
     """Every m-th resident with m times the weight, and the farthest from the middle with their own."""
     every = max(1, len(X) // count)
     middle = np.average(X[::every], axis=0, weights=weights[::every] + 1e-300)

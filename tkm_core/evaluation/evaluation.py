@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tkm_core.arrays import Floats, Labels
 from tkm_core.clustering import (
-    Array,
-    Labels,
     check_centers,
     check_points,
     check_t,
@@ -55,15 +54,15 @@ class Evaluation:
 
     t: float
     labels: Labels
-    distance: Array
-    population: Array
+    distance: Floats
+    population: Floats
     sse: float
     tilted_sse: float
     city_cost: float
-    tilted_sse_by_cluster: Array
-    variance: Array
-    variance_of_distance: Array
-    max_distance: Array
+    tilted_sse_by_cluster: Floats
+    variance: Floats
+    variance_of_distance: Floats
+    max_distance: Floats
     overall_variance: float
     overall_variance_of_distance: float
     mean_distance: float
@@ -124,18 +123,18 @@ def evaluate(
     total = float(weights.sum())
     peopled = np.where(live, f, 0.0), np.where(live, distance, 0.0)
 
-    def carried(values: Array | float, power: int) -> Array:
+    def carried(values: Floats | float, power: int) -> Floats:
         return in_units_of(values, unit, power, "A measure of the distances")
 
-    def per_cluster(values: Array) -> Array:
+    def per_cluster(values: Floats) -> Floats:
         return np.bincount(labels, weights * values, minlength=k).astype(np.float64)
 
-    def variance_by_cluster(values: Array) -> Array:
+    def variance_by_cluster(values: Floats) -> Floats:
         mean = np.divide(per_cluster(values), population, out=np.zeros(k), where=population > 0)
         spread = per_cluster((values - mean[labels]) ** 2)
         return np.divide(spread, population, out=np.zeros(k), where=population > 0)
 
-    def overall(values: Array) -> float:
+    def overall(values: Floats) -> float:
         mean = float(np.dot(weights, values)) / total
         return float(np.dot(weights, (values - mean) ** 2)) / total
 
@@ -186,13 +185,13 @@ def evaluate(
     )
 
 
-def _quantile(ordered: Array, cumulative: Array, q: float) -> float:
+def _quantile(ordered: Floats, cumulative: Floats, q: float) -> float:
     """The smallest distance within which a share q of the population lives (inverted distribution function)."""
     at = np.searchsorted(cumulative, q * cumulative[-1] * (1 - 1e-12))
     return float(ordered[min(at, len(ordered) - 1)])
 
 
-def _gini(ordered: Array, weights: Array, cumulative: Array) -> float:
+def _gini(ordered: Floats, weights: Floats, cumulative: Floats) -> float:
     """Weighted Gini: half the mean absolute difference of two residents' distances, over the mean."""
     total = cumulative[-1]
     mean = float(np.dot(weights, ordered)) / total
@@ -203,14 +202,14 @@ def _gini(ordered: Array, weights: Array, cumulative: Array) -> float:
     return max(float(2 * np.dot(weights * ordered, below) / (total * mean) - 1), 0.0)
 
 
-def _worst_share_mean(ordered: Array, weights: Array, cumulative: Array, share: float) -> float:
+def _worst_share_mean(ordered: Floats, weights: Floats, cumulative: Floats, share: float) -> float:
     """Mean over exactly the worst-off ``share`` of the population; the resident on the edge counts in part."""
     total = cumulative[-1]
     inside = np.clip(cumulative - (1 - share) * total, 0.0, weights)
     return float(np.dot(inside, ordered) / inside.sum())
 
 
-def _kolm_pollak_ede(distance: Array, weights: Array) -> float:
+def _kolm_pollak_ede(distance: Floats, weights: Floats) -> float:
     """-(1/kappa) log mean e^{-kappa d}, with kappa = eps sum(w d) / sum(w d²), eps < 0 for a burden."""
     second = float(np.dot(weights, distance**2))
     if second == 0:

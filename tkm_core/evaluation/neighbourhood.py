@@ -4,7 +4,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from tkm_core.clustering import Array, Frame, check_points, check_weights, level_weights
+from tkm_core.arrays import Floats
+from tkm_core.clustering import Frame, check_points, check_weights, level_weights
 from tkm_core.progress import Progress
 
 CHUNK_ENTRIES = 20_000_000  # distances between two reports of progress
@@ -16,7 +17,7 @@ def neighbourhood_radius(
     sample_weight: ArrayLike | None = None,
     *,
     progress: Progress | None = None,
-) -> Array:
+) -> Floats:
     """r_i: how far resident i must go to meet a k-th of the population (their own point included).
 
     The radius of the smallest ball around each resident that holds at least W / k; without weights that is
@@ -47,7 +48,7 @@ def neighbourhood_radius(
 
 
 @njit(nogil=True, cache=True)
-def _reach(points: Array, weights: Array, target: float, start: int, stop: int, squared: Array) -> None:
+def _reach(points: Floats, weights: Floats, target: float, start: int, stop: int, squared: Floats) -> None:
     """Squared distance at which rows start..stop meet ``target``, by weighted quickselect on each row."""
     n, d = points.shape
     f = np.empty(n)

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from tkm_core.clustering import Array, TiltedKMeans
+from tkm_core.arrays import Floats
+from tkm_core.clustering import TiltedKMeans
 from tkm_core.experiments.drawing import panels, place, ramp, spread_line
 from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
 from tkm_core.progress import Progress
@@ -171,7 +172,7 @@ def _draw(table: pd.DataFrame, vary: str, words: str, theme: str) -> go.Figure:
     return figure
 
 
-def _worth_drawing(count: int) -> Array:
+def _worth_drawing(count: int) -> Floats:
     """Every iteration of the first 50, then every fifth: the curve is flat there."""
     return np.array([i for i in range(count) if i < 50 or i % 5 == 0 or i == count - 1], dtype=np.intp)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from tkm_core.clustering import Array
+from tkm_core.arrays import Floats
 from tkm_core.experiments.model import Dataset
 from tkm_core.residents import (
     ResidentsError,
@@ -22,7 +22,7 @@ from tkm_core.residents import (
 NUMERIC = 0.5  # share of a column's cells that have to be numbers for it to be taken unasked
 
 
-def standardise(X: Array) -> Array:
+def standardise(X: Floats) -> Floats:
     """Columns with mean 0 and standard deviation 1, as the paper prepares its data.
 
     >>> standardise(np.array([[1.0, 10.0], [3.0, 30.0]]))
@@ -117,7 +117,7 @@ def _column(choice: str, names: list[str]) -> str:
     return resolve(text, names, "columns")
 
 
-def _dataset(name: str, columns: list[str], numbers: Array, *, asked: bool) -> Dataset:
+def _dataset(name: str, columns: list[str], numbers: Floats, *, asked: bool) -> Dataset:
     """Leave out what cannot be used, say so, and standardise the rest."""
     finite = np.isfinite(numbers)
     usable = finite.mean(axis=0) >= NUMERIC if len(numbers) else np.zeros(len(columns), dtype=np.bool_)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from tkm_core.clustering import Array
+from tkm_core.arrays import Floats
 from tkm_core.evaluation import Evaluation, evaluate, neighbourhood_radius
 from tkm_core.experiments.drawing import linear_or_log, panels, place, ramp, spread_line
 from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
@@ -187,7 +187,9 @@ def _clusters(judged: Evaluation, run: dict[str, Any], measure: str) -> list[dic
     ]
 
 
-def _placed(X: Array, weights: Array, k: int, contender: Contender, seed: int, report: Progress) -> Solution:
+def _placed(
+    X: Floats, weights: Floats, k: int, contender: Contender, seed: int, report: Progress
+) -> Solution:
     """Run a method, unless this very run is remembered."""
     digest = hashlib.sha256(X.tobytes() + weights.tobytes()).hexdigest()
     key = (digest, X.shape, k, contender.method, tuple(sorted(contender.options.items())), seed)

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from tkm_core.clustering import Array, check_points, check_weights
+from tkm_core.arrays import Floats
+from tkm_core.clustering import check_points, check_weights
 from tkm_core.progress import Progress, part, silent
 from tkm_core.residents import Residents
 
@@ -44,8 +45,8 @@ class Dataset:
     """
 
     name: str
-    X: Array
-    weights: Array | None = None
+    X: Floats
+    weights: Floats | None = None
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -70,7 +71,7 @@ class Dataset:
             (f"{name}: one unit is {residents.scale / 1000:.2f} km.",),
         )
 
-    def draw(self, size: int, seed: int) -> tuple[Array, Array]:
+    def draw(self, size: int, seed: int) -> tuple[Floats, Floats]:
         """A seeded sample and how much each of its points counts.
 
         Without weights: ``size`` points without repetition, or all if there are no more. With weights:
@@ -94,7 +95,7 @@ class Sample:
     repeat: int
     seed: int
 
-    def draw(self) -> tuple[Array, Array]:
+    def draw(self) -> tuple[Floats, Floats]:
         """Points, and how much each counts."""
         return self.source.draw(self.size, self.seed)
 

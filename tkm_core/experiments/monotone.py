@@ -7,7 +7,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from sklearn.cluster import kmeans_plusplus
 
-from tkm_core.clustering import Array, Problem, city_cost, descend, nearest, squared_distances, tilted_sse
+from tkm_core.arrays import Floats
+from tkm_core.clustering import Problem, city_cost, descend, nearest, squared_distances, tilted_sse
 from tkm_core.experiments.convergence import DIALS
 from tkm_core.experiments.drawing import panels, place
 from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
@@ -69,7 +70,7 @@ def monotone(
     return Result(table, _draw(runs, theme), (*_findings(runs), *stopped), not stopped)
 
 
-def alternate(X: Array, weights: Array, k: int, t: float, seed: int) -> pd.DataFrame:
+def alternate(X: Floats, weights: Floats, k: int, t: float, seed: int) -> pd.DataFrame:
     """One run from k-means++ seeds until no point changes its facility; both costs after every half-step.
 
     Examples

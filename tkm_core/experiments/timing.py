@@ -10,7 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from tkm_core.clustering import CHUNK, LARGE, Array
+from tkm_core.arrays import Floats
+from tkm_core.clustering import CHUNK, LARGE
 from tkm_core.experiments.drawing import legend_above
 from tkm_core.experiments.methods_on_samples import SGD, Contender, colours
 from tkm_core.experiments.model import Dataset, Job, Result, gather, seed_of
@@ -129,7 +130,7 @@ def _contenders(methods: Sequence[str], t: float) -> list[Contender]:
     return found
 
 
-def _options(each: Contender, X: Array) -> dict[str, Any]:
+def _options(each: Contender, X: Floats) -> dict[str, Any]:
     """The paper's batch grows with the data: a fiftieth of them."""
     batch = {"batch_size": max(1, len(X) // 50)} if "batch_size" in each.options else {}
     return {**each.options, **batch}
@@ -158,7 +159,7 @@ def foreseen(
 
 
 def _timed(
-    each: Contender, X: Array, k: int, seed: int, max_seconds: float, report: Progress
+    each: Contender, X: Floats, k: int, seed: int, max_seconds: float, report: Progress
 ) -> tuple[str, float]:
     began = perf_counter()
 

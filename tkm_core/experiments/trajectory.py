@@ -7,7 +7,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from sklearn.decomposition import PCA
 
-from tkm_core.clustering import Array, tilted_path
+from tkm_core.arrays import Floats
+from tkm_core.clustering import tilted_path
 from tkm_core.evaluation import evaluate
 from tkm_core.experiments.drawing import panels, place
 from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
@@ -157,16 +158,16 @@ def _draw(table: pd.DataFrame, drawn: Sequence[Sample], theme: str) -> go.Figure
 class _plane:  # noqa: N801 - used as a function
     """Flattens points of any dimension to the two axes that are drawn."""
 
-    def __init__(self, points: Array) -> None:
+    def __init__(self, points: Floats) -> None:
         self.pca = PCA(2).fit(points) if points.shape[1] > 2 else None
 
-    def __call__(self, points: Array) -> Array:
+    def __call__(self, points: Floats) -> Floats:
         if self.pca is not None:
             return np.asarray(self.pca.transform(points))
         return points if points.shape[1] == 2 else np.column_stack([points, np.zeros(len(points))])
 
 
-def _with_gaps(spots: Array, arrangement: Array) -> tuple[list[float | None], list[float | None]]:
+def _with_gaps(spots: Floats, arrangement: Floats) -> tuple[list[float | None], list[float | None]]:
     """A line's coordinates with a gap where the arrangement jumps."""
     x: list[float | None] = []
     y: list[float | None] = []

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tkm_core.arrays import Floats
 from tkm_core.clustering import Problem, TiltedPath, descend
 from tkm_core.evaluation import Evaluation
 from tkm_core.export.formats import write_whole
@@ -16,8 +16,6 @@ from tkm_core.planning import Plan, make_plan
 from tkm_core.progress import Progress
 from tkm_core.residents import MOST, Residents, crs_name, scaled_sites
 from tkm_core.version import VERSION
-
-Floats = npt.NDArray[np.float64]
 
 FORMAT = "evenreach-plan"
 FORMAT_VERSION = 1

@@ -12,9 +12,8 @@ import shapely
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
+from tkm_core.arrays import Floats
 from tkm_core.planning import Plan
-
-Floats = npt.NDArray[np.float64]
 
 WGS84 = CRS.from_epsg(4326)
 TABLES = ("facilities", "allocations", "areas")

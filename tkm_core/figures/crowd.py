@@ -12,6 +12,7 @@ import orjson
 import pydeck as pdk
 from PIL import Image
 
+from tkm_core.arrays import Floats
 from tkm_core.figures.geometry import Cells
 from tkm_core.figures.palette import RGB, Palette
 from tkm_core.units import METRES, nice_step
@@ -19,7 +20,6 @@ from tkm_core.units import METRES, nice_step
 POINTS_AT_MOST = 10_000
 COLOURS = ("facility", "distance", "change")
 STEPS = 8
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[Any]
 
 

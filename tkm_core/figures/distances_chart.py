@@ -3,15 +3,13 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tkm_core.arrays import Floats
 from tkm_core.evaluation import Evaluation
 from tkm_core.figures.charts import layout, mark, veil
 from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.look import Look
 from tkm_core.units import METRES
-
-Floats = npt.NDArray[np.float64]
 
 
 def cumulative(distance: Floats, weights: Floats, edges: Floats) -> Floats:

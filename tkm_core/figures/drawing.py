@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from tkm_core.arrays import Floats
 from tkm_core.evaluation import Evaluation
 from tkm_core.figures import crowd
 from tkm_core.figures.charts import FAIRNESS, UTILITY
@@ -15,7 +16,6 @@ from tkm_core.planning import Plan
 from tkm_core.units import METRES, format_length, nice_step
 from tkm_core.wording import singular
 
-Floats = npt.NDArray[np.float64]
 WIDTH, HEIGHT = 720, 560
 CHART = (352, 230)
 EDGE = (48, 10, 12, 40)  # left, right, top, bottom of a chart's frame

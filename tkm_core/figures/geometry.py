@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tkm_core.arrays import Floats
 from tkm_core.residents import Residents
 from tkm_core.units import METRES, nice_step
 
-Floats = npt.NDArray[np.float64]
 METRES_PER_DEGREE = 111_320.0
 TILE = 512
 CELLS_ACROSS = 260

@@ -8,11 +8,11 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 import pydeck as pdk
 from pydeck.bindings.json_tools import default_serialize
 
+from tkm_core.arrays import Floats
 from tkm_core.evaluation import Evaluation
 from tkm_core.figures import crowd
 from tkm_core.figures.geometry import Cells, View, fit, gather, grid, scale_bar
@@ -27,7 +27,6 @@ STREETS = {
     "light": "https://basemaps.cartocdn.com/gl/positron-gl-style/style.json",
     "dark": "https://basemaps.cartocdn.com/gl/dark-matter-gl-style/style.json",
 }
-Floats = npt.NDArray[np.float64]
 
 
 class CompactDeck(pdk.Deck):

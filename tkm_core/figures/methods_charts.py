@@ -5,17 +5,15 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
+from tkm_core.arrays import Floats
 from tkm_core.figures.charts import layout
 from tkm_core.figures.look import Look
 from tkm_core.measures import COMPARED, shown_in
 from tkm_core.planning import Compared, best, decimals
 from tkm_core.units import METRES, with_unit
-
-Floats = npt.NDArray[np.float64]
 
 # Measures of one cluster: name in Evaluation, words, power of the length unit.
 PER_CLUSTER = {

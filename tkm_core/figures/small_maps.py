@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from html import escape
 
 import numpy as np
-import numpy.typing as npt
 import shapely
 
+from tkm_core.arrays import Floats, Ints
 from tkm_core.figures import crowd
 from tkm_core.figures.geometry import Cells, View, fit, gather
 from tkm_core.figures.look import Look
@@ -19,8 +19,6 @@ from tkm_core.residents import Residents
 from tkm_core.units import format_length
 from tkm_core.wording import singular
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 SMALL = (320, 264)  # width and height of a small map
 DOTS_AT_MOST = 2_000  # residents drawn as single dots on a small map
 CELLS_ACROSS = 110

@@ -7,12 +7,11 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
+from tkm_core.arrays import Floats
 from tkm_core.figures import crowd
 from tkm_core.figures.geometry import TILE, Cells, View, grid, mercator, scale_bar
 from tkm_core.figures.look import Look
 from tkm_core.figures.palette import RGB, to_hex
-
-Floats = npt.NDArray[np.float64]
 
 
 class Sheet:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tkm_core.arrays import Floats
 from tkm_core.figures.charts import FAIRNESS, UTILITY, layout, mark, veil
 from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.labels import corner, nearby, shared
@@ -14,7 +14,6 @@ from tkm_core.figures.look import Look
 from tkm_core.measures import Measure
 from tkm_core.planning import Plan
 
-Floats = npt.NDArray[np.float64]
 TINTS = 12  # colours of the curve
 
 

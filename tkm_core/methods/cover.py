@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tkm_core.clustering import Array
+from tkm_core.arrays import Floats
 from tkm_core.methods.method import Rows
 
 
@@ -16,7 +16,7 @@ class Cover:
     owner: Rows
 
 
-def ball_filter(points: Array, radius: Array, dilation: float, *, at_most: int | None = None) -> Cover:
+def ball_filter(points: Floats, radius: Floats, dilation: float, *, at_most: int | None = None) -> Cover:
     """Choose points, smallest radius first, until each point i is within dilation · radius_i of a chosen one.
 
     A point is chosen only if none chosen before covers it, so chosen points keep their distance: if u was

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from tkm_core.clustering import Array
+from tkm_core.arrays import Floats
 from tkm_core.evaluation import neighbourhood_radius
 from tkm_core.methods.cover import Cover, ball_filter
 from tkm_core.methods.method import Method, Placement, Rows, Task, fewer_note
@@ -45,7 +45,7 @@ def place(task: Task) -> Placement:
 
 
 def fair_round(
-    points: Array, weights: Array, k: int, radius: Array, report: Progress
+    points: Floats, weights: Floats, k: int, radius: Floats, report: Progress
 ) -> tuple[Rows, FairService]:
     """Solve the program and round it; returns the points that become facilities, and the solved program."""
     service = fair_service(points, weights, k, radius, report)
@@ -53,7 +53,7 @@ def fair_round(
     return round_service(points, weights, k, radius, service), service
 
 
-def round_service(points: Array, weights: Array, k: int, radius: Array, service: FairService) -> Rows:
+def round_service(points: Floats, weights: Floats, k: int, radius: Floats, service: FairService) -> Rows:
     """Whole facilities from fractional ones: at most 8 radii for everyone, a bounded multiple of the cost.
 
     The literature quotes 4 for the root of the cost, so 16 for the cost; the triangle inequality gives 32.
@@ -82,7 +82,7 @@ def round_service(points: Array, weights: Array, k: int, radius: Array, service:
 
 
 def representatives(
-    points: Array, radius: Array, shares: Array, share: float = SHARE, *, at_most: int | None = None
+    points: Floats, radius: Floats, shares: Floats, share: float = SHARE, *, at_most: int | None = None
 ) -> Cover:
     """Residents so far from each other that each has half an opening for themselves, and who stands for whom."""
     return ball_filter(points, np.minimum(radius, np.sqrt(share * shares)), DILATION, at_most=at_most)
@@ -101,7 +101,7 @@ def _most_representatives(candidates: Callable[..., Cover], enough: Rows, k: int
     return enough
 
 
-def _open(whole: Mask, other: Rows, missed: Array, k: int) -> Mask:
+def _open(whole: Mask, other: Rows, missed: Floats, k: int) -> Mask:
     """Which representatives open: ``whole`` marks those that must, ``missed`` is the cost of closing each."""
     # what is not whole holds at least a half: the budget left over makes the most missed of them whole
     spare = 2 * k - 2 * int(whole.sum()) - int((~whole).sum())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from tkm_core.clustering import Array, Labels
+from tkm_core.arrays import Floats, Labels
 from tkm_core.progress import Progress
 
 Rows = NDArray[np.intp]
@@ -59,7 +59,7 @@ class Placement:
     ``rows`` says which of the points it was given became centres; None where centres lie anywhere.
     """
 
-    centers: Array
+    centers: Floats
     rows: Rows | None = None
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -72,8 +72,8 @@ class Task:
     ``unit`` is the length of one in ``points``, for what is reported in the coordinates of the data.
     """
 
-    points: Array
-    weights: Array
+    points: Floats
+    weights: Floats
     n_clusters: int
     random_state: RandomState
     report: Progress
@@ -137,7 +137,7 @@ class Solution:
     """
 
     method: str
-    centers: Array
+    centers: Floats
     labels: Labels
     seconds: float
     centers_are_points: bool
@@ -174,7 +174,7 @@ def fewer_note(title: str, opened: int, allowed: int) -> tuple[str, ...]:
     return (f"{title} opened {opened} of the {allowed} facilities it may open.",) if opened < allowed else ()
 
 
-def distinct(centers: Array) -> Array:
+def distinct(centers: Floats) -> Floats:
     """Centres without repetition, in their order.
 
     >>> distinct(np.array([[2.0], [1.0], [2.0]]))

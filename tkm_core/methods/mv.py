@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from tkm_core.clustering import Array, clearly_lower
+from tkm_core.arrays import Floats
+from tkm_core.clustering import clearly_lower
 from tkm_core.evaluation import neighbourhood_radius
 from tkm_core.methods.cover import ball_filter
 from tkm_core.methods.method import Method, Placement, Rows, Task, fewer_note
@@ -55,7 +56,7 @@ def place(task: Task, *, dilation: float = 3.0, ball: float = 2.0, min_gain: flo
     )
 
 
-def _farthest_first(points: Array, start: Rows, k: int) -> Rows:
+def _farthest_first(points: Floats, start: Rows, k: int) -> Rows:
     centers = list(start)
     reach = cdist(points[start], points).min(axis=0)
     while len(centers) < k:
@@ -71,7 +72,7 @@ def _forbidden(inside: NDArray[np.bool_], centers: Rows) -> NDArray[np.bool_]:
     return only.T.astype(np.float32) @ (~inside).astype(np.float32) > 0
 
 
-def _swap_costs(task: Task, centers: Rows, done: float, text: str) -> tuple[float, Array]:
+def _swap_costs(task: Task, centers: Rows, done: float, text: str) -> tuple[float, Floats]:
     """The cost now, and (k, n) the cost after each swap of a centre for a point.
 
     A point whose centre leaves goes to its second-nearest or to the new one, every other point to its own or

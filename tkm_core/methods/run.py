@@ -10,7 +10,8 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from tkm_core.clustering import Array, Frame, check_points, check_weights, level_weights, served
+from tkm_core.arrays import Floats
+from tkm_core.clustering import Frame, check_points, check_weights, level_weights, served
 from tkm_core.methods.method import (
     MAX_SECONDS,
     SAMPLE_SIZE,
@@ -157,7 +158,7 @@ def _place(method: Method, task: Task, options: dict[str, Any]) -> Placement:
     return replace(found, centers=places[found.rows], rows=first[found.rows])
 
 
-def _draw(weights: Array, size: int | None, rng: RandomState, *, by_population: bool) -> tuple[Rows, Array]:
+def _draw(weights: Floats, size: int | None, rng: RandomState, *, by_population: bool) -> tuple[Rows, Floats]:
     """Rows to run on, and how much each counts; everyone if ``size`` is None or not smaller."""
     everyone = np.flatnonzero(weights > 0)
     if size is None or size >= len(everyone):

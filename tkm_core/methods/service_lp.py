@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from tkm_core.clustering import Array
+from tkm_core.arrays import Floats
 from tkm_core.progress import Progress
 
 GAP = 1e-9  # relative distance of the bounds at which the optimum counts as reached
@@ -38,8 +38,8 @@ MOST_ROUNDS = 200  # of the linear program; three to ten are usual
 class FairService:
     """Optimal openings y (n,), each resident's cost share (n,), the optimum, and how many rounds it took."""
 
-    openings: Array
-    shares: Array
+    openings: Floats
+    shares: Floats
     value: float
     rounds: int
 
@@ -49,11 +49,11 @@ class _Neighbours:
     """Row v: the points within v's radius, nearest first, their squared distances, and how many there are."""
 
     index: NDArray[np.int32]
-    squared: Array
+    squared: Floats
     count: NDArray[np.intp]
 
 
-def fair_service(points: Array, weights: Array, k: int, radius: Array, report: Progress) -> FairService:
+def fair_service(points: Floats, weights: Floats, k: int, radius: Floats, report: Progress) -> FairService:
     """Solve the program; each ball of ``radius`` must hold a k-th of the weight for it to have a solution.
 
     Examples
@@ -100,7 +100,7 @@ def fair_service(points: Array, weights: Array, k: int, radius: Array, report: P
     return FairService(y, shares, min(value, best) * unit * float(weights.sum()) / n, rounds)
 
 
-def _neighbours(points: Array, radius: Array, report: Progress) -> _Neighbours:
+def _neighbours(points: Floats, radius: Floats, report: Progress) -> _Neighbours:
     n = len(points)
     blocks = [slice(i, i + max(1, BLOCK_ENTRIES // n)) for i in range(0, n, max(1, BLOCK_ENTRIES // n))]
     # a radius is the distance of some point: keep that point when the last digit differs
@@ -119,16 +119,16 @@ def _neighbours(points: Array, radius: Array, report: Progress) -> _Neighbours:
     return _Neighbours(index, squared, count)
 
 
-def _filled(near: _Neighbours, y: Array) -> Array:
+def _filled(near: _Neighbours, y: Floats) -> Floats:
     return np.cumsum(y[near.index], axis=1)
 
 
-def _within(near: _Neighbours, y: Array) -> Array:
+def _within(near: _Neighbours, y: Floats) -> Floats:
     """How much is open within each resident's radius."""
     return _filled(near, y)[np.arange(len(y)), near.count - 1]
 
 
-def _serve(near: _Neighbours, y: Array) -> tuple[Array, NDArray[np.intp]]:
+def _serve(near: _Neighbours, y: Floats) -> tuple[Floats, NDArray[np.intp]]:
     """Each resident's cost when served from the nearest openings, and the last opening it needs."""
     rows = np.arange(len(y))
     filled = _filled(near, y)
@@ -147,7 +147,7 @@ def _serve(near: _Neighbours, y: Array) -> tuple[Array, NDArray[np.intp]]:
 class _Master:
     """The program over y and theta in HiGHS, growing by rows and re-solved from its last basis."""
 
-    def __init__(self, n: int, k: int, weights: Array, report: Progress) -> None:
+    def __init__(self, n: int, k: int, weights: Floats, report: Progress) -> None:
         self.n, self.report = n, report
         self.gap, self.round = 0.0, 0
         self.stopped: BaseException | None = None
@@ -185,14 +185,14 @@ class _Master:
         self._add(used.sum(axis=1), columns[used], values[used], farthest)
 
     def _add(
-        self, lengths: NDArray[np.intp], columns: NDArray[np.int32], values: Array, at_least: Array
+        self, lengths: NDArray[np.intp], columns: NDArray[np.int32], values: Floats, at_least: Floats
     ) -> None:
         if len(lengths):
             starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int32)
             above = np.full(len(lengths), highspy.kHighsInf)
             self.highs.addRows(len(lengths), at_least, above, len(values), starts, columns, values)
 
-    def solve(self) -> tuple[Array, Array, float]:
+    def solve(self) -> tuple[Floats, Floats, float]:
         """Openings, costs and value of the program as it stands; raises what the reporter raised."""
         self._say()
         self.highs.run()

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from tkm_core.arrays import Floats
 from tkm_core.clustering import (
     KMEANS_PP,
-    Array,
     Descent,
     Framed,
     TiltedKMeans,
@@ -40,7 +40,7 @@ class Leg:
     seconds : float
     """
 
-    history: Array
+    history: Floats
     seconds: float
 
     @property
@@ -48,7 +48,7 @@ class Leg:
         """How many steps it took."""
         return len(self.history) - 1
 
-    def cost(self, name: str = "tilted_sse") -> Array:
+    def cost(self, name: str = "tilted_sse") -> Floats:
         """One cost along the steps: "tilted_sse", "city_cost" or "sse"."""
         return self.history[:, COSTS[name]]
 

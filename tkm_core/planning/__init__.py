@@ -1,5 +1,6 @@
 """Plans, and what can be asked of them: trade-off, how many, service areas, groups, comparison of methods."""
 
+from tkm_core.arrays import Floats
 from tkm_core.planning.areas import service_areas
 from tkm_core.planning.groups import by_group
 from tkm_core.planning.how_many import Count, compare_counts, sampled, series
@@ -14,7 +15,7 @@ from tkm_core.planning.methods_compared import (
     neighbourhoods,
     solve,
 )
-from tkm_core.planning.plan import PLAN_CRITERION, PLAN_T, Floats, Plan, make_plan, most_facilities
+from tkm_core.planning.plan import PLAN_CRITERION, PLAN_T, Plan, make_plan, most_facilities
 from tkm_core.planning.rows import Row, Tone, distance_decimals, rounded_row
 
 __all__ = [

@@ -4,9 +4,9 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
+from tkm_core.arrays import Floats
 from tkm_core.residents import Residents
 
-Floats = npt.NDArray[np.float64]
 MARGIN = 0.05  # of the city's width: how far the areas reach beyond the outermost resident
 
 

@@ -3,13 +3,12 @@
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
+from tkm_core.arrays import Floats
 from tkm_core.clustering import level_weights
 from tkm_core.planning.trade_off import MANY, gather
 from tkm_core.residents import Residents
 
-Floats = npt.NDArray[np.float64]
 STARTS = 10
 
 

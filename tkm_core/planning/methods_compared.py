@@ -5,19 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+from tkm_core.arrays import Floats, Ints
 from tkm_core.evaluation import Evaluation, evaluate, neighbourhood_radius
 from tkm_core.measures import MEASURES
 from tkm_core.methods import Solution, describe, estimate, run_method
 from tkm_core.planning.plan import PLAN_CRITERION
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents, scaled_sites
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Their time grows no faster than the residents: they always serve everyone, as on the Plan page.
 FOR_EVERYONE = ("tkm", "kmeans++")

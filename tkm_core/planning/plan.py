@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
+from tkm_core.arrays import Floats
 from tkm_core.clustering import TiltedPath, tilted_path
 from tkm_core.evaluation import Evaluation, evaluate
 from tkm_core.planning import areas
@@ -15,8 +16,6 @@ from tkm_core.planning.baseline import kmeans_sites, numbered_like
 from tkm_core.planning.trade_off import Curve, trade_off
 from tkm_core.progress import Progress, never_falling, part
 from tkm_core.residents import Residents, scaled_sites
-
-Floats = npt.NDArray[np.float64]
 
 STEPS = (1, 1.2, 1.5, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
 PLAN_T: Floats = np.array(

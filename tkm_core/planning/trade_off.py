@@ -7,11 +7,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tkm_core.arrays import Floats
 from tkm_core.evaluation import evaluate
 from tkm_core.measures import MEASURES
 from tkm_core.progress import Progress
-
-Floats = npt.NDArray[np.float64]
 
 MANY = 100_000  # residents up to which every one is measured at every t
 CELLS = 50_000  # cells that stand for more residents than that

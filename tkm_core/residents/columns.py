@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tkm_core.arrays import Floats
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.numbers import guess_decimal, to_numbers
 from tkm_core.residents.report import Column
 from tkm_core.residents.table import Table, as_text, is_plain, is_text
 from tkm_core.residents.vocabulary import name_score
-
-Floats = npt.NDArray[np.float64]
 
 SAMPLES = 5
 LIKELY = 20  # columns of one meaning that are compared with those of another

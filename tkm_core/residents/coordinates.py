@@ -11,13 +11,13 @@ import shapely
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
+from tkm_core.arrays import Floats
 from tkm_core.residents.columns import PAIR, WKT
 from tkm_core.residents.layers import describe_kinds, to_points
 from tkm_core.residents.model import ResidentsError, crs_name
 from tkm_core.residents.projection import GEOD, WGS84, transform
 from tkm_core.residents.reference_systems import code_in, mapped, parse_crs, suggest
 
-Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 AGREED = 50.0  # metres two statements of the same place may lie apart

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tkm_core.arrays import Floats
 from tkm_core.residents.model import Residents, ResidentsError, crs_name
 from tkm_core.residents.report import Report
 from tkm_core.residents.vocabulary import plain
 
-Floats = npt.NDArray[np.float64]
 MOST = 200  # existing facilities in one plan
 REACH = 0.5  # of the residents' extent: how far outside it a facility still belongs to them
 LEAST_REACH = 0.2  # degrees, for residents who live close together

@@ -17,6 +17,7 @@ import shapely
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
+from tkm_core.arrays import Floats
 from tkm_core.residents.encodings import to_utf8
 from tkm_core.residents.gdal import DRIVERS, closed_gdal
 from tkm_core.residents.geopackage import check_geopackage
@@ -25,8 +26,6 @@ from tkm_core.residents.nesting import is_nested
 from tkm_core.residents.shapefile import prepare_shapefile
 from tkm_core.residents.source import Source
 from tkm_core.residents.table import LOOK_AT, MOST_COLUMNS, Table, check_width, is_text, unique_names, whole
-
-Floats = npt.NDArray[np.float64]
 
 SUFFIX = {"geojson": ".geojson", "geopackage": ".gpkg", "shapefile": ".shp", "kml": ".kml"}
 TITLE = {"geojson": "GeoJSON", "geopackage": "GeoPackage", "shapefile": "Shapefile", "kml": "KML"}

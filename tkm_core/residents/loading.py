@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from tkm_core.arrays import Floats
 from tkm_core.residents.columns import Roles, find_roles, is_count
 from tkm_core.residents.coordinates import Position, chosen_crs, compare, locate, split_pairs
 from tkm_core.residents.layers import SUFFIX, read_layer
@@ -21,7 +21,6 @@ from tkm_core.residents.spreadsheet import read_excel
 from tkm_core.residents.table import Table, as_text, plain_text
 from tkm_core.residents.text import read_text
 
-Floats = npt.NDArray[np.float64]
 PREVIEW = 20
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk is full: no fault of the file
 

@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyproj import CRS
 
+from tkm_core.arrays import Floats
 from tkm_core.residents import projection
 from tkm_core.residents.report import Report
 from tkm_core.residents.suspects import check_positions
 
-Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.object_]
 
 

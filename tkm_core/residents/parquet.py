@@ -6,19 +6,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import shapely
 
+from tkm_core.arrays import Floats
 from tkm_core.residents.layers import describe_kinds, from_wkb, geoparquet_meta, read_crs, to_points
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.projection import WGS84
 from tkm_core.residents.source import LARGEST_UNPACKED, Source
 from tkm_core.residents.table import LOOK_AT, Table, check_width
 
-Floats = npt.NDArray[np.float64]
 PIECE = 1 << 16  # rows
 MOST_ROWS = 50_000_000  # more than any country has buildings
 MOST_CHUNKS = 1_000_000  # columns times row groups: what is looked at before anything is read

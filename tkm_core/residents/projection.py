@@ -7,12 +7,11 @@ from os import cpu_count
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from pyproj import CRS, Geod, Proj, Transformer
 from pyproj.crs import ProjectedCRS
 from pyproj.crs.coordinate_operation import LambertAzimuthalEqualAreaConversion
 
-Floats = npt.NDArray[np.float64]
+from tkm_core.arrays import Floats
 
 WGS84 = CRS.from_epsg(4326)
 GEOD = Geod(ellps="WGS84")

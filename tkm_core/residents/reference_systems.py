@@ -6,15 +6,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pyproj import CRS, Proj
 from pyproj.database import query_crs_info
 from pyproj.enums import PJType
 from pyproj.exceptions import CRSError, ProjError
 
+from tkm_core.arrays import Floats
 from tkm_core.residents.vocabulary import WORD, plain
-
-Floats = npt.NDArray[np.float64]
 
 EPSG_CODE = re.compile(r"(?i)\bEPSG\s*[:_ =/-]*\s*(?:0:)?(\d{4,6})(?!\d)")
 # Grids in use: code, millions of people in its area (the order of magnitude counts), language of its files.

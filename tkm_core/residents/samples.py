@@ -7,8 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
+from tkm_core.arrays import Floats
 from tkm_core.residents.loading import load_residents
 from tkm_core.residents.model import Residents, ResidentsError
 
@@ -16,8 +16,6 @@ FOLDER = Path(__file__).resolve().parents[2] / "assets" / "samples"
 CITY_AT = (-27.0, 45.0)  # the generated city stands in the open Atlantic: nobody can take it for a real place
 METRES_PER_DEGREE = 111_320.0
 LARGEST = 20_000_000  # residents of a generated city: 320 MB of coordinates
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

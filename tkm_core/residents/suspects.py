@@ -8,10 +8,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from tkm_core.arrays import Floats
 from tkm_core.residents.projection import BLOCK, EARTH_RADIUS, distance_from, unit_vectors
 from tkm_core.residents.report import Dropped
 
-Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 EXAMPLES = 5  # rows named for each reason

@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyproj import CRS
 
+from tkm_core.arrays import Floats
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.numbers import to_numbers
 
-Floats = npt.NDArray[np.float64]
 LOOK_AT = 20_000  # rows looked at to understand the columns
 MOST_COLUMNS = 2_000  # each of them is looked at, so that their number bounds the work
 Fetch = Callable[[Sequence[str]], pa.Table]

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from tkm_core.clustering import Array
+from tkm_core.arrays import Floats
 from tkm_core.evaluation import Evaluation
 from tkm_core.measures import KEY, MEASURES, MORE, Measure, figure_decimals, shown_in
 from tkm_core.planning import Plan, Row, Tone, distance_decimals, rounded_row
@@ -116,7 +116,7 @@ def tell_plan(
 def tell(
     plan: Evaluation,
     baseline: Evaluation,
-    weights: Array,
+    weights: Floats,
     *,
     context: str,
     unit: str = "km",
@@ -271,7 +271,7 @@ class _Teller:
             return [Part(", and "), Part(f"no {singular(self.people)} travels farther", "better")]
         return []
 
-    def how_much(self, verb: Literal["lose", "gain"], lengths: Array, weights: Array) -> list[Part]:
+    def how_much(self, verb: Literal["lose", "gain"], lengths: Floats, weights: Floats) -> list[Part]:
         """How much farther, or less far, those travel whose trip changes."""
         if round(self.total) == 1 or weights.sum() <= 0:
             return []

@@ -5,7 +5,7 @@ from typing import Any
 
 from pages.serving.jobs.tasks import pool
 from pages.serving.jobs.worker import leave_rest
-from tkm_core.clustering import Array
+from tkm_core.arrays import Floats
 from tkm_core.experiments import EXPERIMENTS, Dataset, Result, Stopped
 from tkm_core.methods import Race
 from tkm_core.methods import race as run_race
@@ -54,14 +54,16 @@ def give_up(key: Hashable) -> bool:
     return pool().give_up(key)
 
 
-def race(key: Hashable, points: Array, k: int, *, weights: Array, progress: Progress, **options: Any) -> Race:
+def race(
+    key: Hashable, points: Floats, k: int, *, weights: Floats, progress: Progress, **options: Any
+) -> Race:
     """Newton beside SGD, as `tkm_core.methods.solver_race.race` runs it."""
     about = {"job": "race", "points": len(points)}
     found: Race = pool().run(key, _race, points, k, weights, options, about=about, progress=progress)
     return found
 
 
-def _race(points: Array, k: int, weights: Array, options: Mapping[str, Any], progress: Progress) -> Race:
+def _race(points: Floats, k: int, weights: Floats, options: Mapping[str, Any], progress: Progress) -> Race:
     return run_race(points, k, sample_weight=weights, progress=progress, **options)
 
 

@@ -14,10 +14,11 @@ from pages.serving.jobs import reading
 from pages.serving.jobs.mending import mend_cache
 from pages.serving.jobs.pool import Health, JobPool
 from pages.serving.jobs.problems import READING, JobError
+from tkm_core.arrays import Floats
 from tkm_core.export import LARGEST, PlanFile, Restored, restore_plan, to_bytes
 from tkm_core.export import table as export_table
 from tkm_core.methods import Solution
-from tkm_core.planning import Floats, Plan, make_plan, neighbourhoods, solve
+from tkm_core.planning import Plan, make_plan, neighbourhoods, solve
 from tkm_core.progress import Progress, part
 from tkm_core.residents import Existing, Report, Residents
 
