@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from tests.core.hostile import problem, solve
 from tkm_core import METHODS, Residents, TiltedKMeans, evaluate, make_plan, path, run_method, tilted_path
 from tkm_core.clustering.compiled.costs import clearly_lower
 from tkm_core.clustering.compiled.starts import KMEANS_PP, explore
@@ -25,6 +26,12 @@ def test_a_hundred_hostile_problems(seed):
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "100 problems: 0 failed" in done.stdout
+
+
+@pytest.mark.parametrize("seed", [411, 492, 952, 1216, 10610])
+def test_problems_that_longer_runs_found(seed):
+    """A row without weight far away, a cost that was all rounding, a unit too large to square, a Gini above 1."""
+    assert solve(problem(seed))
 
 
 @pytest.mark.parametrize("criterion", ["cluster", "city"])

@@ -198,8 +198,8 @@ def _gini(ordered: Floats, weights: Floats, cumulative: Floats) -> float:
     if mean == 0:
         return 0.0
     below = (cumulative - weights / 2) / total
-    # rounding must not make equal distances less than equal
-    return max(float(2 * np.dot(weights * ordered, below) / (total * mean) - 1), 0.0)
+    # rounding must not lead below 0, where all are equal, or above 1
+    return min(max(float(2 * np.dot(weights * ordered, below) / (total * mean) - 1), 0.0), 1.0)
 
 
 def _worst_share_mean(ordered: Floats, weights: Floats, cumulative: Floats, share: float) -> float:
