@@ -19,7 +19,7 @@ WORKDIR /app
 ENV NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=/opt/numba PATH=/opt/venv/bin:$PATH
 RUN find /app /opt/venv -name '*.py' -exec touch -d @1700000000 {} + \
  && python -m compileall -q --invalidation-mode unchecked-hash /app /opt/venv \
- && python -m tkm_core.clustering.compiled.passes
+ && python -m tkm_core.clustering.compiled
 
 FROM base
 ARG VERSION=0.1.0

@@ -41,13 +41,13 @@ COMPILED := $(wildcard tkm_core/clustering/compiled/*.py) tkm_core/clustering/st
 $(VENV)/.installed: requirements.txt $(COMPILED) | $(VENV)/bin/python
 	$(BIN)/$(INSTALL) requirements.txt
 	find tkm_core -name '*.nb[ic]' -delete
-	$(BIN)/python -m tkm_core.clustering.compiled.passes
+	$(BIN)/python -m tkm_core.clustering.compiled
 	touch $@
 
 $(VENV)/.installed-dev: requirements-dev.txt $(COMPILED) | $(VENV)/bin/python
 	$(BIN)/$(INSTALL) requirements-dev.txt
 	find tkm_core -name '*.nb[ic]' -delete
-	$(BIN)/python -m tkm_core.clustering.compiled.passes
+	$(BIN)/python -m tkm_core.clustering.compiled
 	touch $@ $(VENV)/.installed
 
 $(TOOLS)/.installed: requirements-tools.txt

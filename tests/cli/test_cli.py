@@ -318,7 +318,7 @@ def test_full_disk_and_full_memory_get_a_sentence(monkeypatch, capsys):
         def fail(*_, problem=problem, **__):
             raise problem
 
-        monkeypatch.setattr("tkm_core.planning.plan.make_plan", fail)
+        monkeypatch.setattr("tkm_core.planning.make_plan", fail)
         assert main(["plan", "sacramento"]) == 2
         assert sentence in capsys.readouterr().err
 
@@ -327,7 +327,7 @@ def test_interruption_is_clean(monkeypatch, capsys):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tkm_core.planning.plan.make_plan", interrupted)
+    monkeypatch.setattr("tkm_core.planning.make_plan", interrupted)
     assert main(["plan", "sacramento"]) == 130
     assert capsys.readouterr().err == "tkm_core: Stopped.\n"
 

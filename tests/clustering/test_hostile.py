@@ -6,11 +6,12 @@ import sys
 import numpy as np
 import pytest
 
-from tests.core.hostile import problem, solve
-from tkm_core import METHODS, Residents, TiltedKMeans, evaluate, make_plan, path, run_method, tilted_path
+from tests.clustering.hostile import problem, solve
+from tkm_core import METHODS, Residents, TiltedKMeans, evaluate, make_plan, run_method, tilted_path
+from tkm_core.clustering import path
 from tkm_core.clustering.compiled.costs import clearly_lower
 from tkm_core.clustering.compiled.starts import KMEANS_PP, explore
-from tkm_core.clustering.descent import Problem
+from tkm_core.clustering.descent import Problem, descend
 from tkm_core.clustering.search import Search
 
 RNG = np.random.default_rng(0)
@@ -54,6 +55,17 @@ def test_many_residents_at_few_places_cost_what_the_definition_says(t):
     judged = evaluate(many, model.cluster_centers_, t=t)
     assert model.city_cost_ == pytest.approx(judged.city_cost, rel=1e-6)
     assert model.tilted_sse_ == pytest.approx(judged.tilted_sse, rel=1e-6)
+
+
+@pytest.mark.parametrize("t", [0.0, 1.0, 1e6, np.inf])
+@pytest.mark.parametrize("d", [2, 20])
+def test_a_descent_does_not_chase_the_last_digit(d, t):
+    """Four places whose residents differ in the last digit: a step there is rounding, and there is always one more."""
+    rng = np.random.default_rng(4)
+    places = rng.normal(size=(4, d))[rng.integers(4, size=40)] + 1e-16 * rng.normal(size=(40, d))
+    found = descend(Problem.of(places, np.ones(40), 3), places[:3], t)
+    assert found.n_iter <= 20
+    assert found.left <= 1e-6
 
 
 def test_a_plan_for_few_places_with_a_little_noise():

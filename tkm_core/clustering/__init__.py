@@ -1,6 +1,5 @@
 """Tilted k-means: the objective, the estimator, the path over t, and the search behind them."""
 
-from tkm_core.arrays import Floats, Labels
 from tkm_core.clustering.checks import (
     check_centers,
     check_clusters,
@@ -27,10 +26,8 @@ __all__ = [
     "LARGE",
     "RESIDENTS",
     "Descent",
-    "Floats",
     "Frame",
     "Framed",
-    "Labels",
     "Problem",
     "TiltedKMeans",
     "TiltedPath",

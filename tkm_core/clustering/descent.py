@@ -148,7 +148,7 @@ def _descend_in_chunks(
     stats = np.empty((len(bounds), k, 7))
     moments = np.empty((len(bounds), k, d + d * d))
     old = np.full(len(X), -1, np.int32)
-    trial, step, line = centers.copy(), np.zeros((k, d)), np.zeros((k, 6))
+    trial, step, line = centers.copy(), np.zeros((k, d)), np.zeros((k, 7))
     n_iter = 0
     while True:
 

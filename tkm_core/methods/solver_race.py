@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from tkm_core.arrays import Floats
@@ -25,6 +25,9 @@ from tkm_core.clustering import (
     seeds,
 )
 from tkm_core.progress import Progress, silent
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COSTS = {"tilted_sse": 1, "city_cost": 0, "sse": 2}  # columns of a history
 
@@ -79,8 +82,10 @@ class Race:
     polished: tuple[Leg, ...]
     search: dict[str, float]
 
-    def table(self) -> pd.DataFrame:
+    def table(self) -> "pd.DataFrame":
         """One row a start: tilted SSE at the start and at each end, steps and seconds."""
+        import pandas as pd  # the solver works without it
+
         return pd.DataFrame(
             {
                 "Start": np.arange(1, len(self.newton) + 1),

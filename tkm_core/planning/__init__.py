@@ -1,6 +1,5 @@
 """Plans, and what can be asked of them: trade-off, how many, service areas, groups, comparison of methods."""
 
-from tkm_core.arrays import Floats
 from tkm_core.planning.areas import service_areas
 from tkm_core.planning.groups import by_group
 from tkm_core.planning.how_many import Count, compare_counts, sampled, series
@@ -24,7 +23,6 @@ __all__ = [
     "PLAN_T",
     "Compared",
     "Count",
-    "Floats",
     "Plan",
     "Row",
     "Tone",

@@ -17,7 +17,7 @@ from pages.serving.jobs import pool as pool_module
 from tests.serving.jobs import work
 from tests.serving.jobs.test_pool import ABOUT, GoneError, until, visitor
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # a server that reads without end
 SERVER = """
 from tests.serving.jobs import work

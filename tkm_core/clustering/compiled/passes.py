@@ -1,7 +1,7 @@
 """The solver's compiled inner loops: one pass over all residents, and the descent made of such passes.
 
 ``objective`` holds the same formulas in plain NumPy; the tests hold the two against each other.
-Running this module (``python -m tkm_core.clustering.compiled.passes``) compiles everything into the cache.
+``python -m tkm_core.clustering.compiled`` compiles everything into the cache.
 """
 
 import numpy as np
@@ -207,7 +207,7 @@ def sweep(X, w, C, t, small, lo, hi, old, labels, stats, moments):
 
 
 RETRY, NEXT, DONE = 0, 1, 2
-EPS2 = 1.3e-32  # of the squared coordinates: so far a resident is from a facility that is only rounded
+EPS2 = 8e-31  # of the squared coordinates: what is nearer than that, four units of the last digit, may be rounding
 HOPE = 5.0
 # t f from which a Newton step is likely to overshoot: the exact tilted mean is taken at once
 HOT_Z = 30.0
@@ -222,8 +222,9 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
     A cluster whose cost, for the labels it was stepped with, did not fall enough takes its exact tilted mean instead
     (RETRY), and stays where it is if that is no better: two retries for each at most. Otherwise the trial is accepted
     into ``C`` and the next steps are set (NEXT), or none is longer than ``tol`` times its cluster's radius (DONE).
-    ``line`` (k, 6): cost, slope, kind of step, weight, the step that is left relative to the radius, and 1 where ``C``
-    is the exact tilted mean of the labels ``old``: such a cluster rests until somebody joins or leaves.
+    ``line`` (k, 7): cost, slope, kind of step, weight, the step that is left relative to the radius, 1 where ``C``
+    is the exact tilted mean of the labels ``old`` (such a cluster rests until somebody joins or leaves), and 1 where
+    the last step may have been rounding: of two such in a row the second is none.
     """
     k, d = C.shape
     retry = False
@@ -294,11 +295,11 @@ def advance(X, w, old, labels, C, trial, step, line, stats, moments, worst, n_fr
     for j in range(n_free):
         if line[j, 2] != NONE:
             trial[j] = C[j] + step[j]
-            length2 = 0.0
-            for a in range(d):
-                if trial[j, a] != C[j, a]:  # the last digit may be coarser than what is left
-                    length2 += step[j, a] ** 2
-            line[j, 4] = np.sqrt(length2 / stats[j, 0])
+            length2 = (step[j] * step[j]).sum()
+            rounding = length2 <= EPS2 * (C[j] * C[j]).sum()
+            if not (rounding and line[j, 6] == 1.0):
+                line[j, 4] = np.sqrt(length2 / stats[j, 0])
+            line[j, 6] = 1.0 if rounding else 0.0
     if line[:, 4].max() <= tol and not reopened:
         trial[:] = C
         return DONE
@@ -317,7 +318,7 @@ def descend(X, w, C, n_free, t, small, max_iter, tol, labels, history, column, b
     old = np.full(X.shape[0], -1, np.int32)
     trial = C.copy()
     step = np.zeros((k, d))
-    line = np.zeros((k, 6))
+    line = np.zeros((k, 7))
     stats = np.empty((k, 7))
     moments = np.empty((k, d + d * d))
     it = 0
@@ -345,14 +346,3 @@ def descend_many(X, w, starts, n_free, t, small, max_iter, tol, values):
     for r in range(starts.shape[0]):
         n_iter, _ = descend(X, w, starts[r], n_free, t, small, max_iter, tol, labels, history, 0, np.inf)
         values[r] = history[n_iter]
-
-
-if __name__ == "__main__":
-    # every compiled function once, through the public names, as users call them
-    from tkm_core import TiltedKMeans, evaluate, neighbourhood_radius, tilted_path
-
-    for n in (300, 70_000):
-        X = np.random.default_rng(0).normal(size=(n, 2))
-        path = tilted_path(X, 3, t=[0.0, 0.1, 10.0, 1e4, np.inf], random_state=0)
-        evaluate(X[:300], path.centers[0], neighbourhood=neighbourhood_radius(X[:300], 3))
-    TiltedKMeans(2, solver="sgd", max_iter=1).fit(X[:300])
