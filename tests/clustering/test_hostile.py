@@ -11,6 +11,7 @@ from tkm_core import METHODS, Residents, TiltedKMeans, evaluate, make_plan, run_
 from tkm_core.clustering import path
 from tkm_core.clustering.compiled.costs import clearly_lower
 from tkm_core.clustering.compiled.starts import KMEANS_PP, explore
+from tkm_core.clustering.compiled.tilted_mean import enclosing_ball
 from tkm_core.clustering.descent import Problem, descend
 from tkm_core.clustering.search import Search
 
@@ -66,6 +67,23 @@ def test_a_descent_does_not_chase_the_last_digit(d, t):
     found = descend(Problem.of(places, np.ones(40), 3), places[:3], t)
     assert found.n_iter <= 20
     assert found.left <= 1e-6
+
+
+@pytest.mark.parametrize("noise", [1e-16, 1e-12, 1e-9, 1e-7, 1e-5, 1e-3])
+@pytest.mark.parametrize("d", [2, 3, 5, 20])
+def test_the_ball_around_crowds_is_that_around_their_places(d, noise):
+    """Points close to each other make flat simplices: the walk went in circles there, and ended anywhere."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        places = rng.normal(size=(rng.integers(1, 5), d))
+        moved = noise * rng.normal(size=(len(places) * 8, d))
+        crowds = np.repeat(places, 8, axis=0) + moved
+        radius, at_places = (
+            np.sqrt(((points - enclosing_ball(points, points[-1])) ** 2).sum(axis=1).max())
+            for points in (crowds, places)
+        )
+        most = np.sqrt((moved**2).sum(axis=1).max())
+        assert radius <= at_places + most + 1e-15 * np.sqrt(d)
 
 
 def test_a_plan_for_few_places_with_a_little_noise():

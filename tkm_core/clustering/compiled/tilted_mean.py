@@ -7,6 +7,8 @@ from numba import njit
 BALL_Z = 1e11
 # t f from which that centre is where to begin
 NEAR_BALL_Z = 60.0
+# of a ball's squared radius: of two points nearer to each other than that one is enough on its surface
+TWIN2 = 1e-14
 # of a tilted mean, at most: down by factors of 16 and up by factors of 4 it needs about six
 STAGES = 100
 
@@ -78,14 +80,27 @@ def _cluster_sums(X, w, c, t, moments):
 
 
 @njit(nogil=True, cache=True)
-def enclosing_ball(X, start):
-    """Centre of the minimum enclosing ball of the rows of X, in any dimension.
+def _has_twin(X, i, support, size, apart):
+    """Whether a point of the support is so near to row i that the two make no simplex."""
+    nearest = np.inf
+    for a in range(size):
+        nearest = min(nearest, ((X[i] - X[support[a]]) ** 2).sum())
+    return nearest <= apart
+
+
+@njit(nogil=True, cache=True)
+def enclosing_ball(points, start):
+    """Centre of the minimum enclosing ball of the rows of ``points``, in any dimension.
 
     Walks from ``start`` towards the circumcentre of the farthest points, as Fischer, Gaertner and Kutz
     (Fast smallest-enclosing-ball computation in high dimensions, ESA 2003) do.
     """
-    n, d = X.shape
-    c = start.copy()
+    n, d = points.shape
+    # about the first point, and from within the points: then no digit is lost on how far they are from the origin
+    X = points - points[0]
+    c = start - points[0]
+    for a in range(d):
+        c[a] = min(max(c[a], X[:, a].min()), X[:, a].max())
     support = np.empty(d + 2, np.int64)
     far = 0
     far_f = -1.0
@@ -96,7 +111,8 @@ def enclosing_ball(X, start):
             far = i
     support[0] = far
     size = 1
-    for _ in range(100 * (d + 2)):
+    arrived = False
+    for _ in range(20 * (d + 2)):
         r2 = ((X[support[0]] - c) ** 2).sum()
         scale = max(r2, 1e-300)
         # circumcentre of the support's affine hull, as coefficients of its points
@@ -108,22 +124,22 @@ def enclosing_ball(X, start):
             for a in range(size - 1):
                 Q[a] = X[support[a + 1]] - base
             QT = np.ascontiguousarray(Q.T)
-            G = Q @ QT
             # the point of the hull nearest to c is where the walk ends: it is as far from all of the support
-            lam = np.linalg.lstsq(G, Q @ (c - base))[0]
+            lam = np.linalg.lstsq(QT, c - base)[0]
             target = base + QT @ lam
             coef[1:] = lam
             coef[0] = 1.0 - lam.sum()
         delta = target - c
         dist2 = (delta * delta).sum()
         # a support that spans the space has its circumcentre where we stand
-        if size == d + 1 or dist2 <= 1e-24 * scale:
+        if arrived or size == d + 1 or dist2 <= 1e-24 * scale:
+            arrived = False
             worst = 0
             for a in range(size):
                 if coef[a] < coef[worst]:
                     worst = a
             if coef[worst] >= -1e-12 or size == 1:
-                return target
+                return target + points[0]
             size -= 1
             support[worst] = support[size]
             continue
@@ -150,14 +166,15 @@ def enclosing_ball(X, start):
             # |x - c - s delta|² = |base - c - s delta|² at s = gap / (2 along)
             if along > 1e-14 * scale:
                 s = gap / (2.0 * along)
-                if s < fraction:
+                if s < fraction and not _has_twin(X, i, support, size, TWIN2 * scale):
                     fraction = max(s, 0.0)
                     hit = i
         c = c + fraction * delta
+        arrived = hit < 0
         if hit >= 0:
             support[size] = hit
             size += 1
-    return c
+    return c + points[0]
 
 
 @njit(nogil=True, cache=True)
