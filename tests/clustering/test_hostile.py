@@ -86,10 +86,11 @@ def test_the_ball_around_crowds_is_that_around_their_places(d, noise):
         assert radius <= at_places + most + 1e-15 * np.sqrt(d)
 
 
-def test_a_plan_for_few_places_with_a_little_noise():
-    homes = np.array([[1.40, 43.60], [1.45, 43.62], [1.42, 43.58]])[np.arange(30) % 3]
-    residents = Residents.from_lonlat(homes + 1e-9 * np.random.default_rng(1).normal(size=homes.shape))
-    plan = make_plan(residents, 5)
+@pytest.mark.parametrize(("places", "k", "seed"), [(4, 8, 0), (4, 4, 2), (5, 6, 3)])
+def test_a_plan_for_few_places_with_a_little_noise(places, k, seed):
+    rng = np.random.default_rng(seed)
+    homes = ([1.4, 43.6] + 0.05 * rng.normal(size=(places, 2)))[np.arange(60) % places]
+    plan = make_plan(Residents.from_lonlat(homes + 1e-9 * rng.normal(size=homes.shape)), k)
     assert max(plan.evaluation(i).largest_distance for i in range(len(plan))) < 0.01
 
 
