@@ -11,6 +11,7 @@ from tkm_core.measures import MEASURES
 from tkm_core.methods import METHODS, describe
 from tkm_core.planning import Compared, Plan, facility_numbers, keeps_existing
 from tkm_core.stories import freedom, left_out, other_arrangement, ratio_words, remarks, sampling, verdict
+from tkm_core.units import with_unit
 
 VARIANCES = {"variance": "squared distance", "variance_of_distance": "distance"}
 
@@ -138,7 +139,7 @@ def _charts(compared: Sequence[Compared], look: figures.Look) -> None:
         _by_cluster("**Maximum distance per cluster**", compared, "max_distance", look)
     left, right = st.columns(2, gap="medium")
     with left, st.container(gap="xsmall"):
-        st.markdown(f"**SSE** :gray[{sse.label(look.unit)}]")
+        st.markdown(f"**SSE** :gray[{with_unit('mean squared distance', look.unit, sse.power)}]")
         _per_method("sse", compared, costs, label, look, log=False)
     with right, st.container(gap="xsmall"):
         st.markdown("**Time** :gray[seconds, logarithmic]")

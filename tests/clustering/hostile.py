@@ -5,6 +5,7 @@
 
 import argparse
 import faulthandler
+import sys
 import time
 import warnings
 from dataclasses import dataclass
@@ -271,7 +272,8 @@ def main(arguments=None) -> int:
     failed, refused, slowest = 0, 0, (0.0, 0)
     for seed in range(chosen.seed, chosen.seed + chosen.count):
         faulthandler.dump_traceback_later(SECONDS, exit=True)
-        print(f"problem {seed}", end="\r", flush=True)
+        if sys.stdout.isatty():
+            print(f"problem {seed}", end="\r", flush=True)
         began = time.perf_counter()
         try:
             refused += solve(problem(seed)) != "solved"
