@@ -18,6 +18,9 @@ from tkm_core.clustering.objective import city_cost, tilted_sse
 FAR = 2.0**30  # widths of the residents' box: a facility farther away than this serves nobody
 HEAVIEST = 2.0**500  # in the middle of what can be represented: the lightest may be 2^1000 times lighter
 MILDEST, STRONGEST = 2.0**-100, 2.0**140  # tilts beyond these act as 0 and as the largest distance
+EASY = (
+    2.0**30
+)  # lengths up to this, and down to one over it, are used as they are: that saves a copy of the data
 ROUNDED = 1e-9  # of the typical distance: a facility that rounding moves farther is measured where it ends
 
 
@@ -30,9 +33,29 @@ def power_of_two(size: float) -> float:
     return 2.0 ** min(max(math.frexp(size)[1], -1000), 1000) if size > 0 else 1.0
 
 
+def unit_for(size: float) -> float:
+    """The unit in which lengths up to ``size`` are squared without loss: 1 where that is easy, else a power of two.
+
+    >>> unit_for(5.0), unit_for(3e9) == 2.0**32
+    (1.0, True)
+    """
+    return 1.0 if 1 / EASY <= size <= EASY else power_of_two(size)
+
+
+def in_easy_units(values: Floats, unit: float) -> Floats:
+    """Values divided by a power of two; the same array where that is 1."""
+    return values if unit == 1.0 else values * (1 / unit)
+
+
 def level_weights(weights: Floats) -> Floats:
-    """Weights times a power of two that puts the heaviest near ``HEAVIEST``: only their ratios matter."""
-    return weights / power_of_two(float(weights.max())) * HEAVIEST
+    """Weights above 0, where needed times a power of two that puts the heaviest near ``HEAVIEST``.
+
+    Only their ratios matter.
+    """
+    heaviest = float(weights.max())
+    if 1 / EASY <= heaviest <= EASY and weights.min() >= 1 / HEAVIEST:
+        return weights
+    return weights / power_of_two(heaviest) * HEAVIEST
 
 
 def in_units_of(values: Floats | float, unit: float, power: int, what: str) -> Floats:
@@ -87,9 +110,9 @@ def served(X: Floats, centers: Floats, live: NDArray[np.bool_] | None = None) ->
     5.0
     """
     rows = X if live is None or live.all() else X[live]
-    unit = power_of_two(_reach(rows, centers) or _reach(X, centers))
+    unit = unit_for(_reach(rows, centers) or _reach(X, centers))
     with np.errstate(over="ignore"):
-        labels, f = nearest(X * (1 / unit), centers * (1 / unit))
+        labels, f = nearest(in_easy_units(X, unit), in_easy_units(centers, unit))
     lost = ~np.isfinite(f)
     if lost.any():
         row = int(np.argmax(lost))
@@ -116,7 +139,7 @@ class Frame:
     origin : array (d,)
         An edge of the residents' box where that is far from 0 compared with its width, else 0.
     unit : float
-        A power of two, about the width of the box.
+        1, or where squares of the box's width would be hard to hold, a power of two about as large as it.
     low, high : arrays (d,)
         The box.
     """
@@ -130,7 +153,7 @@ class Frame:
     def of(cls, X: Floats) -> Self:
         """The frame that fits residents X."""
         low, high = box(X)
-        unit = power_of_two(check_width(low, high, "X"))
+        unit = unit_for(check_width(low, high, "X"))
         # numbers within a factor of two of each other are subtracted without rounding (Sterbenz)
         with np.errstate(over="ignore"):
             origin = np.where(high <= 2 * low, low, np.where(low >= 2 * high, high, 0.0))
@@ -138,9 +161,12 @@ class Frame:
 
     def inside(self, points: Floats) -> Floats:
         """Points in the solver's coordinates; what is far from all residents is brought nearer."""
+        far = FAR * (float((self.high - self.low).max()) / self.unit or 1.0)
         with np.errstate(over="ignore"):
             moved = points - self.origin if self.origin.any() else points
-            return np.clip(moved * (1 / self.unit), -FAR, FAR)
+            scaled = in_easy_units(moved, self.unit)
+        near = scaled.size == 0 or (scaled.min() >= -far and scaled.max() <= far)
+        return scaled if near else np.clip(scaled, -far, far)
 
     def outside(self, centers: Floats) -> Floats:
         """Facilities in the coordinates of the data; rounding does not put one outside the residents' box."""
