@@ -143,6 +143,7 @@ def _fit(case):
     options = {"solver": "sgd", "max_iter": 30} if case.kind == "sgd" else {}
     model = TiltedKMeans(
         case.k,
+        scale=1.0,
         t=case.t,
         criterion=case.criterion,
         fixed_centers=case.fixed,
@@ -160,7 +161,7 @@ def _path(case):
     grid = sorted({0.0, 0.1, case.t})
     path = tilted_path(
         case.X, case.k, t=grid, criterion=case.criterion, sample_weight=case.weights, fixed_centers=case.fixed,
-        random_state=case.seed,
+        scale=1.0, random_state=case.seed,
     )  # fmt: skip
     for i, t in enumerate(path.t):
         costs = {"city": path.city_cost[i], "tilted": path.tilted_sse[i], "sse": path.sse[i]}

@@ -3,9 +3,25 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from tkm_core.clustering.compiled import tilted_mean as compiled
+
 TILTS = st.one_of(
     st.just(0.0), st.floats(1e-6, 1e-3), st.floats(1e-3, 10.0), st.floats(10.0, 1e4), st.just(float("inf"))
 )
+
+
+def enclosing_ball(X, start):
+    """The compiled function's answer, as a value."""
+    centre = np.empty(X.shape[1])
+    compiled.enclosing_ball(np.array(X), np.array(start), centre)
+    return centre
+
+
+def tilted_mean(X, w, start, t, goal):
+    """The compiled function's answer, as a value."""
+    centre = np.empty(X.shape[1])
+    compiled.tilted_mean(np.array(X), np.array(w), np.array(start), float(t), goal, centre)
+    return centre
 
 
 @st.composite

@@ -8,9 +8,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
-from tests.clustering.problems import TILTS, problems, slow_city_cost, slow_nearest, slow_tilted_sse
+from tests.clustering.problems import (
+    TILTS,
+    enclosing_ball,
+    problems,
+    slow_city_cost,
+    slow_nearest,
+    slow_tilted_sse,
+    tilted_mean,
+)
 from tkm_core.clustering import descent
-from tkm_core.clustering.compiled.tilted_mean import enclosing_ball, tilted_mean
 from tkm_core.clustering.descent import Problem, descend
 
 NONE = np.empty((0, 1))

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from tests.clustering.hostile import problem, solve
+from tests.clustering.problems import enclosing_ball
 from tkm_core import METHODS, Residents, TiltedKMeans, evaluate, make_plan, run_method, tilted_path
 from tkm_core.clustering import path
 from tkm_core.clustering.compiled.costs import clearly_lower
-from tkm_core.clustering.compiled.starts import KMEANS_PP, explore
-from tkm_core.clustering.compiled.tilted_mean import enclosing_ball
 from tkm_core.clustering.descent import Problem, descend
 from tkm_core.clustering.search import Search
 
@@ -52,7 +51,7 @@ def test_many_residents_at_few_places_cost_what_the_definition_says(t):
     """The logarithm of a long sum is rounded more coarsely than these costs are small."""
     rng = np.random.default_rng(2)
     many = rng.normal(size=(5, 2))[rng.integers(5, size=70_000)] + 1e-9 * rng.normal(size=(70_000, 2))
-    model = TiltedKMeans(5, t=t, random_state=0, n_init=1).fit(many)
+    model = TiltedKMeans(5, t=t, scale=1.0, random_state=0, n_init=1).fit(many)
     judged = evaluate(many, model.cluster_centers_, t=t)
     assert model.city_cost_ == pytest.approx(judged.city_cost, rel=1e-6)
     assert model.tilted_sse_ == pytest.approx(judged.tilted_sse, rel=1e-6)
@@ -101,17 +100,16 @@ def test_lower_means_by_more_than_a_share_and_more_than_rounding():
     assert not clearly_lower(0.0, 1e-16, 1e-6, 1e-15)
 
 
-def test_a_search_ends_even_if_every_move_counts_as_a_gain():
-    best = np.zeros((3, 2))
-    weights, nothing, kinds = np.ones(len(CITY)), np.zeros((0, 2)), np.array([KMEANS_PP])
-    explore(CITY, weights, nothing, 3, 1.0, False, 0, kinds, 20, 1e-2, -np.inf, 0, best)
-    assert (np.abs(best) <= np.abs(CITY).max()).all()
+def test_a_search_ends_even_if_every_move_counts_as_a_gain(monkeypatch):
+    monkeypatch.setattr(Problem, "noise", lambda *_: -np.inf)
+    search = Search(Problem.of(CITY, np.ones(len(CITY)), 3), np.zeros((0, 2)), "city")
+    found, _ = search.candidates(1.0, np.random.default_rng(0), 1)
+    assert (np.abs(found) <= np.abs(CITY).max()).all()
 
 
 def test_the_path_ends_even_if_every_plan_counts_as_lower(monkeypatch):
     handed = []
     monkeypatch.setattr(path, "clearly_lower", lambda *_: True)
-    descend = path.descend
     monkeypatch.setattr(path, "descend", lambda *a, **b: handed.append(1) or descend(*a, **b))
     tilted_path(CITY, 2, t=[0.0, 0.1, 1.0, 10.0], random_state=0)
     assert len(handed) <= 2 * (path.ROUNDS * 2 * 3 + 4 * path.SEARCHES) + 4 * 3
@@ -186,7 +184,7 @@ def test_a_town_far_from_the_origin_costs_what_its_facilities_cost():
 def test_points_on_a_line_in_space_at_a_strong_tilt(t):
     """The Hessian is singular to the last digit there: it used to end in a raw LinAlgError."""
     line = np.linspace(-1, 1, 30)[:, None] * np.ones((1, 4))
-    model = TiltedKMeans(2, t=t, random_state=0).fit(line)
+    model = TiltedKMeans(2, t=t, scale=1.0, random_state=0).fit(line)
     assert model.city_cost_ == pytest.approx(4 * (14.5 / 29 - 1 / 58) ** 2, rel=0.1)
 
 
@@ -201,7 +199,7 @@ def test_identical_points_at_infinite_t_are_answered_without_a_warning():
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("scale", [1e-160, 1e140])
 def test_every_method_at_every_scale(name, scale):
-    options = {"tkm": {"t": 0.0}, "nf": {"max_iter": 30}}.get(name, {})
+    options = {"tkm": {"t": 0.0}, "fasttkm": {"t": 0.0, "max_iter": 30}, "nf": {"max_iter": 30}}.get(name, {})
     here = run_method(name, CITY, 4, random_state=0, **options)
     there = run_method(name, CITY * scale, 4, random_state=0, **options)
     np.testing.assert_allclose(there.centers / scale, here.centers, rtol=1e-9, atol=1e-9)
@@ -246,7 +244,7 @@ def test_distances_are_measured_at_every_scale():
         ),
         (lambda: TiltedKMeans(2).fit([[0.0], [1.0]], sample_weight=[1e308, 1e308]), "adds up to more than"),
         (
-            lambda: TiltedKMeans(1).fit([[0.0], [1e9]], sample_weight=[1e300, 1e300]),
+            lambda: TiltedKMeans(1, scale=1.0).fit([[0.0], [1e9]], sample_weight=[1e300, 1e300]),
             "sum of squared distances",
         ),
     ],

@@ -1,6 +1,9 @@
 """Input checks of the library, each with a sentence that says what is wrong and where."""
 
 import numbers
+import warnings
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,6 +11,75 @@ from numpy.typing import ArrayLike
 from tkm_core.arrays import Floats
 
 WEIGHT_RATIO = 2.0**-1000  # of the smallest weight above 0 to the largest: beyond it shares vanish
+USEFUL = 0.01, 10_000.0  # t times the squared spread of the residents: below k-means, above t = infinity
+
+
+class TiltWarning(UserWarning):
+    """The dial t is far outside the range where it makes a difference, most likely by a mistake of units."""
+
+
+def warn_of_units(t: Iterable[float], length: float, stacklevel: int = 3) -> None:
+    """Say so if no t of a fit or a path makes a difference to residents who spread over ``length``.
+
+    >>> warn_of_units([0.3], 1.0)
+    """
+    settings = [value for value in t if 0 < value < np.inf]
+    sizes = [value * length * length for value in settings]
+    if not settings or length == 0 or any(USEFUL[0] <= size <= USEFUL[1] for size in sizes):
+        return
+    strong = sizes[-1] > USEFUL[1]
+    effect = (
+        "large that only the farthest residents count, as at t = infinity"
+        if strong
+        else "small that near and far residents count alike, as in k-means"
+    )
+    warnings.warn(
+        f"t is {settings[-1]:.3g} and the rows of X spread over {length:.3g}: t times the square of that is so "
+        f"{effect}. "
+        'The unit of t is 1/X². With scale="auto" t is a pure number, useful from 0.01 to 100; scale=1 says that t is '
+        "meant as it is.",
+        TiltWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def plain_table(X: Any, name: str = "X") -> Any:
+    """What holds the coordinates: a GeoDataFrame of points becomes a table of x and y, anything else stays.
+
+    Raises
+    ------
+    ValueError
+        For points in degrees, whose distances are not those on the ground; for other shapes than points; for dates.
+    """
+    if hasattr(X, "crs") and hasattr(X, "geometry"):
+        return _point_coordinates(X, name)
+    kinds = getattr(X, "dtypes", [getattr(X, "dtype", None)])  # of a table's columns, or of an array
+    if any(getattr(kind, "kind", "") in ("m", "M") for kind in kinds):
+        msg = f"{name} holds dates or times. Leave them out, or turn them into numbers whose distances mean something."
+        raise ValueError(msg)
+    return X
+
+
+def _point_coordinates(X: Any, name: str) -> Any:
+    """The columns x and y of points on a plane map, with their index."""
+    if X.crs is not None and X.crs.is_geographic:
+        msg = (
+            f"{name} is in degrees ({X.crs.name}), which are not distances. Use "
+            f"{name}.to_crs({name}.estimate_utm_crs()), or make_plan({name}, k), which goes to metres by itself."
+        )
+        raise ValueError(msg)
+    kinds = set(X.geometry.geom_type.dropna())
+    if kinds - {"Point"}:
+        msg = (
+            f"{name} holds shapes that are not points ({', '.join(sorted(kinds - {'Point'}))}). Take a point of each: "
+            f"{name}.set_geometry({name}.representative_point())."
+        )
+        raise ValueError(msg)
+    absent = np.asarray(X.geometry.isna() | X.geometry.is_empty)
+    if absent.any():
+        msg = f"{name} has no point in row {int(absent.argmax())}; remove or repair that row."
+        raise ValueError(msg)
+    return X.geometry.get_coordinates()
 
 
 def check_points(X: ArrayLike, name: str = "X") -> Floats:
@@ -18,8 +90,10 @@ def check_points(X: ArrayLike, name: str = "X") -> Floats:
     ValueError: X has a NaN in row 1, column 1; remove or repair that row.
     """
     try:
-        points = np.ascontiguousarray(X, dtype=np.float64)
+        points = np.ascontiguousarray(plain_table(X, name), dtype=np.float64)
     except (TypeError, ValueError) as error:
+        if str(error).startswith(f"{name} "):
+            raise
         msg = f"{name} must be a table of numbers: {error}."
         raise ValueError(msg) from None
     if points.ndim != 2:
@@ -106,6 +180,46 @@ def check_t(t: object) -> float:
     return float(t)
 
 
+def check_whole(value: object, name: str, least: int = 1) -> int:
+    """A whole number of at least ``least``.
+
+    >>> check_whole(0, "max_iter")
+    Traceback (most recent call last):
+    ValueError: max_iter is 0; it must be a whole number, 1 or more.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
+        msg = f"{name} is {value!r}; it must be a whole number, {least} or more."
+        raise ValueError(msg)
+    return int(value)
+
+
+def check_number(value: object, name: str, *, zero: bool = False) -> float:
+    """A finite number above 0, or from 0 upwards if ``zero``.
+
+    >>> check_number(-1, "tol", zero=True)
+    Traceback (most recent call last):
+    ValueError: tol is -1; it must be a number, 0 or more.
+    """
+    right = isinstance(value, numbers.Real) and np.isfinite(float(value)) and float(value) >= 0
+    if not right or (not zero and float(value) == 0):  # type: ignore[arg-type]
+        msg = f"{name} is {value!r}; it must be a number{', 0 or more' if zero else ' above 0'}."
+        raise ValueError(msg)
+    return float(value)  # type: ignore[arg-type]
+
+
+def check_choice(value: object, name: str, choices: Iterable[str]) -> str:
+    """One of a few words.
+
+    >>> check_choice("adam", "solver", ("newton", "sgd"))
+    Traceback (most recent call last):
+    ValueError: solver is 'adam'; it must be 'newton' or 'sgd'.
+    """
+    if not isinstance(value, str) or value not in choices:
+        msg = f"{name} is {value!r}; it must be {' or '.join(map(repr, choices))}."
+        raise ValueError(msg)
+    return value
+
+
 def check_clusters(n_clusters: object, n: int) -> int:
     """The number of facilities: at least one, at most one for each resident point.
 
@@ -113,13 +227,11 @@ def check_clusters(n_clusters: object, n: int) -> int:
     Traceback (most recent call last):
     ValueError: n_clusters is 5, but there are only 3 residents (n_samples=3): choose 3 or fewer.
     """
-    if not isinstance(n_clusters, numbers.Integral) or int(n_clusters) < 1:
-        msg = f"n_clusters is {n_clusters!r}; it must be a whole number, 1 or more."
+    k = check_whole(n_clusters, "n_clusters")
+    if k > n:
+        msg = f"n_clusters is {k}, but there are only {n} residents (n_samples={n}): choose {n} or fewer."
         raise ValueError(msg)
-    if int(n_clusters) > n:
-        msg = f"n_clusters is {n_clusters}, but there are only {n} residents (n_samples={n}): choose {n} or fewer."
-        raise ValueError(msg)
-    return int(n_clusters)
+    return k
 
 
 def check_fixed(fixed_centers: ArrayLike | None, d: int) -> Floats:

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tkm_core.arrays import Floats, Labels
-from tkm_core.clustering.compiled.passes import nearest
-from tkm_core.clustering.descent import Descent, Problem, box
+from tkm_core.clustering.checks import check_number
+from tkm_core.clustering.descent import Descent, Problem, box, nearest
 from tkm_core.clustering.objective import city_cost, tilted_sse
+from tkm_core.spread import spread
 
 FAR = 2.0**30  # widths of the residents' box: a facility farther away than this serves nobody
 HEAVIEST = 2.0**500  # in the middle of what can be represented: the lightest may be 2^1000 times lighter
@@ -202,9 +203,15 @@ class Framed:
         problem = Problem.of(frame.inside(rows), level_weights(mass), n_free)
         return cls(frame, problem, frame.inside(fixed), X, fixed)
 
-    def tilt(self, t: float) -> float:
-        """The dial in the solver's coordinates."""
-        return tilt(t, self.frame.unit)
+    def length_of_t(self, scale: str | float | None) -> float:
+        """The length in which t is counted (``scale`` of ``TiltedKMeans``), in the solver's coordinates."""
+        if scale == "auto":
+            return spread(self.problem.X, self.problem.weights) or 1.0
+        return max((1.0 if scale is None else check_number(scale, "scale")) / self.frame.unit, 2.0**-1000)
+
+    def tilt(self, t: float, length: float | None = None) -> float:
+        """The dial in the solver's coordinates, where t is counted in ``length``; by default in the unit of X."""
+        return tilt(t, self.frame.unit if length is None else 1 / length) if t else 0.0
 
     def back(self, found: Descent, t: float) -> Descent:
         """What a descent found (at t in the solver's coordinates), in the coordinates of the data.

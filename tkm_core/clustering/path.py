@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +12,20 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
 from tkm_core.arrays import Floats
-from tkm_core.clustering.checks import check_clusters, check_fixed, check_points, check_t, check_weights
+from tkm_core.clustering.checks import (
+    check_clusters,
+    check_fixed,
+    check_points,
+    check_t,
+    check_weights,
+    warn_of_units,
+)
 from tkm_core.clustering.compiled.costs import clearly_lower
 from tkm_core.clustering.descent import CHUNK, Descent, Problem, descend, descend_all
 from tkm_core.clustering.frame import Framed
 from tkm_core.clustering.search import COLUMN, Search
 from tkm_core.clustering.threads import pool
+from tkm_core.notebooks import data_frame, figure, html_table, room_above
 from tkm_core.progress import Progress, silent
 
 ANCHORS = 9  # values of t at which the path is searched for anew
@@ -28,7 +37,7 @@ VISIBLE = 0.2  # of the root mean squared distance: a facility that moves farthe
 SAME = 0.05  # of the way between two plans: nearer than that, a descent has reached it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TiltedPath:
     """Facilities over a grid of t; facility j is the same facility along the path.
 
@@ -51,6 +60,57 @@ class TiltedPath:
     error: Floats
     arrangement: NDArray[np.int64]
 
+    def __repr__(self) -> str:
+        _, k, d = self.centers.shape
+        jumps = len(np.unique(self.arrangement)) - 1
+        return (
+            f"<TiltedPath: {k} facilities in {d} dimensions at {len(self.t)} t from {self.t.min():g} to "
+            f"{self.t.max():g}, {jumps} jumps>"
+        )
+
+    def _repr_html_(self) -> str:
+        """The costs at the ends and in the middle."""
+        shown = np.argsort(self.t, kind="stable")[
+            np.unique(np.linspace(0, len(self.t) - 1, 7).round().astype(int))
+        ]
+        costs = (("tilted SSE", self.tilted_sse), ("city-wide cost", self.city_cost), ("SSE", self.sse))
+        rows = [(name, *(figure(values[i]) for i in shown)) for name, values in costs]
+        return html_table(repr(self)[1:-1], ["", *(f"t = {self.t[i]:.3g}" for i in shown)], rows)
+
+    def to_frame(self) -> Any:
+        """One row for each t and facility: its coordinates x0, x1, ..., and the costs at that t.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by t and facility, counted from 0.
+
+        Examples
+        --------
+        >>> path = tilted_path([[0.0, 0], [0, 1], [5, 5], [5, 6]], 2, t=[0, 1], random_state=0)
+        >>> path.to_frame().shape, list(path.to_frame().columns[:2])
+        ((4, 6), ['x0', 'x1'])
+        """
+        m, k, d = self.centers.shape
+        columns = {f"x{axis}": self.centers[:, :, axis].ravel() for axis in range(d)}
+        for name in ("tilted_sse", "city_cost", "sse", "arrangement"):
+            columns[name] = np.repeat(getattr(self, name), k)
+        facility = np.tile(np.arange(k), m)
+        return data_frame({"t": np.repeat(self.t, k), "facility": facility, **columns}).set_index(
+            ["t", "facility"]
+        )
+
+    def plot(self, what: str | None = None, **options: Any) -> Any:
+        """Draw the way of each facility as t grows ("ways", in two dimensions), or the "costs" over t.
+
+        Needs the extra "plot"; options as in `tkm_core.figures.plot`.
+
+        Returns
+        -------
+        plotly Figure
+        """
+        return room_above("figures", "plot").plot(self, what, **options)
+
 
 def default_grid() -> Floats:
     """0 and 60 geometric values from 0.01 to 100, as the paper draws them."""
@@ -65,6 +125,7 @@ def tilted_path(
     criterion: str = "cluster",
     sample_weight: ArrayLike | None = None,
     fixed_centers: ArrayLike | None = None,
+    scale: str | float | None = None,
     random_state: int | None = None,
     progress: Progress | None = None,
 ) -> TiltedPath:
@@ -84,10 +145,16 @@ def tilted_path(
         Population of each row.
     fixed_centers : array (f, d), optional
         Existing facilities; they come after the new ones in ``centers``.
+    scale : "auto", float or None
+        The length in which t is counted, as in ``TiltedKMeans``: None for the unit of X, "auto" for the spread of X.
     random_state : int, optional
         Makes the result repeatable.
     progress : callable(fraction, text), optional
         Called often; an exception it raises ends the work and is passed on.
+
+    Returns
+    -------
+    TiltedPath
 
     Examples
     --------
@@ -110,7 +177,10 @@ def tilted_path(
     search = Search(framed.problem, framed.fixed, criterion)
     report = progress or silent
     order = np.argsort(grid, kind="stable")
-    tilts = np.array([framed.tilt(t) for t in grid[order]])
+    length = framed.length_of_t(scale)
+    if scale is None:
+        warn_of_units(grid[order], float(np.sqrt(search.variance)) * framed.frame.unit)
+    tilts = np.array([framed.tilt(t, length) for t in grid[order]])
     walked = _walk(search, tilts, grid[order], rng, report)
     centers = _matched(np.array([each.centers for each in walked]), n_clusters)
     jumps = _jumps(search.walk, tilts, centers, [each.sse for each in walked])

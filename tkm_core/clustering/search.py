@@ -9,15 +9,21 @@ from functools import cached_property
 import numpy as np
 
 from tkm_core.arrays import Floats
-from tkm_core.clustering.compiled import starts
+from tkm_core.clustering.compiled import descents, starts
 from tkm_core.clustering.compiled.costs import clearly_lower
+from tkm_core.clustering.compiled.kernel import address_of
 from tkm_core.clustering.descent import Problem, descend_all
 from tkm_core.clustering.stand_ins import cells, condense
 from tkm_core.clustering.threads import in_parallel
+from tkm_core.spread import spread
 
 LARGE = 20_000  # residents beyond which candidates are compared on stand-ins
 WALK = 3_000  # stand-ins on which the path is walked
 MILD_TILT = 0.5  # t times the variance up to which the landscape is nearly that of k-means
+MANY_COLUMNS = (
+    50  # beyond which searches are fewer, and shorter, so that time grows with the columns and no faster
+)
+COARSE = 1e-2  # tolerance of the descents of a search
 FINALISTS = 3  # candidates that are compared on the middle level
 ROUND = 2  # searches at a time: fixed, so that the result does not depend on the number of threads
 AGREE = 1e-3  # relative difference up to which two searches have found the same
@@ -64,9 +70,7 @@ class Search:
     @cached_property
     def variance(self) -> float:
         """Weighted variance per axis: the unit in which t is mild or strong."""
-        X, w = self.middle.X, self.middle.weights
-        spread = np.average((X - np.average(X, axis=0, weights=w)) ** 2, axis=0, weights=w)
-        return float(spread.mean())
+        return spread(self.middle.X, self.middle.weights) ** 2
 
     @cached_property
     def walk(self) -> Problem:
@@ -87,8 +91,15 @@ class Search:
             self._levels[count] = self._problem(*cells(self.middle.X, self.middle.weights, count))
         return self._levels[count]
 
+    def _mild(self, t: float) -> bool:
+        return float(t) * self.variance <= MILD_TILT
+
     def _effort(self, t: float) -> Effort:
-        return MILD if float(t) * self.variance <= MILD_TILT else STRONG
+        """How hard to search at t; less where the columns are so many that every descent takes long."""
+        usual = MILD if self._mild(t) else STRONG
+        share = min(1.0, MANY_COLUMNS / self.full.X.shape[1])
+        most = max(2, round(usual.most * share))
+        return Effort(max(4, round(usual.patience * share)), min(usual.confirmed, most), most)
 
     def candidates(
         self, t: float, rng: np.random.Generator, count: int, start: Floats | None = None
@@ -98,25 +109,28 @@ class Search:
         Each begins with seeds of its own, or all with ``start``; where t is strong they look at more cells.
         """
         effort = self._effort(t)
-        mild = effort is MILD
+        mild = self._mild(t)
         k, d = self.full.n_free, self.full.X.shape[1]
         problem = self._cells(max(250 if d <= 3 else 500, 30 * k) if mild else max(1000, 60 * k))
         third = starts.KMEANS if mild else starts.RESIDENTS
         kinds = np.array([starts.KMEANS_PP, starts.FARTHEST, third] if start is None else [], dtype=np.int64)
         found, values = np.zeros((count, k + len(self.fixed), d)), np.full(count, np.inf)
+        found[:, k:] = self.fixed
         if start is not None:
             found[:] = start
         seeds = rng.integers(2**31, size=count)
-        small, noise = problem.small(t, problem.X[:1]), problem.noise(t)
+        rule, noise = problem.rule(t, COARSE, problem.X[:1]), problem.noise(t)
+        descend = address_of(descents.descend, descents.DESCEND)
+        open_ = address_of(starts.open_facilities, starts.OPEN)
 
         def run(rows: slice) -> None:
             for i in range(rows.start, rows.stop):
-                values[i] = starts.explore(
-                    problem.X, problem.weights, self.fixed, problem.n_free, t, small, COLUMN[self.criterion], kinds,
-                    effort.patience, 1e-2, noise, seeds[i], found[i],
+                values[i] = starts.find_start(
+                    problem.city, descend, open_, rule, COLUMN[self.criterion], kinds, effort.patience, noise,
+                    int(seeds[i]), found[i],
                 )  # fmt: skip
 
-        in_parallel(run, count, 1)
+        in_parallel(run, count, 1, rule.stop)
         return found, values
 
     def _agreeing(self, values: Floats, t: float) -> int:
@@ -134,7 +148,14 @@ class Search:
         while count is None and len(values) < effort.most and self._agreeing(values, t) < effort.confirmed:
             more, their_values = self.candidates(t, rng, ROUND)
             found, values = np.concatenate([found, more]), np.concatenate([values, their_values])
-        found = found[np.argsort(values, kind="stable")[:FINALISTS]]
+        return self.lowest(found[np.argsort(values, kind="stable")[:FINALISTS]], t)
+
+    def lowest(self, found: Floats, t: float) -> Floats:
+        """The start that ends lowest on the middle level, and its end there if that is not all residents.
+
+        With many columns always its end: what is left to do from there takes a small part of the time.
+        """
         ends, values = descend_all(self.middle, found, t, tol=1e-4)
         winner = values[:, COLUMN[self.criterion]].argmin()
-        return found[winner] if self.middle is self.full else ends[winner]
+        again = self.middle is self.full and self.full.X.shape[1] <= MANY_COLUMNS
+        return found[winner] if again else ends[winner]

@@ -3,8 +3,8 @@
 import numpy as np
 
 from tkm_core.arrays import Floats
-from tkm_core.clustering.compiled.starts import KMEANS_PP, seeds
-from tkm_core.clustering.descent import Descent, Problem, box
+from tkm_core.clustering.compiled.starts import KMEANS_PP
+from tkm_core.clustering.descent import Descent, Problem, box, seeds
 from tkm_core.clustering.objective import city_cost, tilted_sse
 
 
@@ -14,6 +14,7 @@ def descend_by_sgd(
     rng: np.random.Generator,
     *,
     fixed: Floats,
+    start: Floats | None = None,
     learning_rate: float = 0.05,
     n_epochs: int = 5,
     batch_size: int = 100,
@@ -22,7 +23,8 @@ def descend_by_sgd(
     """Assignment, then ``n_epochs`` mini-batch steps (eq. 12) for every facility, ``n_iter`` times.
 
     The gradient's sum runs over the batch and its denominator over all residents, as the paper prints it; the sign is
-    that of descent. The start is k-means++ seeding. Only finite t, and every resident with a weight.
+    that of descent. It begins at ``start`` (k + f, d), or with k-means++ seeding. Only
+    finite t, and every resident with a weight.
     """
     if np.isinf(t):
         msg = "solver='sgd' cannot run at t = infinity: its gradient has no limit there. Use solver='newton'."
@@ -30,8 +32,9 @@ def descend_by_sgd(
     X, weights, k = problem.X, problem.weights, problem.n_free
     total = float(weights.sum())
     low, high = box(X)
-    centers = np.vstack([np.zeros((k, X.shape[1])), fixed])
-    seeds(X, weights, centers, k, KMEANS_PP, int(rng.integers(2**31)))
+    centers = np.vstack([np.zeros((k, X.shape[1])), fixed]) if start is None else start.copy()
+    if start is None:
+        seeds(X, weights, centers, k, KMEANS_PP, int(rng.integers(2**31)))
     batch_size = min(batch_size, len(X))
     members = np.arange(len(centers))
     history = np.empty((n_iter + 1, 3))

@@ -1,11 +1,10 @@
 """Fewer, weighted points that stand for many residents: for the search, and for the path of large cities."""
 
-import heapq
-
 import numpy as np
-from numba import njit
 
 from tkm_core.arrays import Floats
+from tkm_core.clustering.compiled.cells import add_to_bins, split
+from tkm_core.clustering.compiled.records import City, frozen
 from tkm_core.clustering.threads import in_parallel
 
 BINS = {1: 4_096, 2: 128, 3: 25}  # per axis: about 16,000 in all on a map
@@ -13,100 +12,16 @@ FEW = 3  # residents in a bin that are not merged
 PARTS = 8  # partial sums of the binning: fixed, so that they do not depend on the number of threads
 
 
-@njit(nogil=True, cache=True)
-def _spread(X, w, rows, lo, hi, mean):
-    """Weight of a cell, its widest axis and its priority (see ``cells``); fills ``mean``."""
-    d = X.shape[1]
-    mean[:] = 0.0
-    weight = 0.0
-    for r in range(lo, hi):
-        i = rows[r]
-        weight += w[i]
-        for a in range(d):
-            mean[a] += w[i] * X[i, a]
-    mean /= weight
-    axis = 0
-    widest = 0.0
-    total = 0.0
-    for a in range(d):
-        s = 0.0
-        for r in range(lo, hi):
-            i = rows[r]
-            s += w[i] * (X[i, a] - mean[a]) ** 2
-        total += s
-        if s > widest:
-            widest = s
-            axis = a
-    return weight, axis, total / np.sqrt(weight)
-
-
-@njit(nogil=True, cache=True)
-def cells(X, w, count):
+def cells(X: Floats, weights: Floats, count: int) -> tuple[Floats, Floats]:
     """At most ``count`` weighted points that stand for the residents: means of cells split again and again.
 
-    The next cell to split is the one with the largest variance times the root of its population: between equal error
-    (which would forget the few who live far out) and equal size (which would forget where most people live).
+    >>> means, weights = cells(np.array([[0.0], [1.0], [9.0]]), np.ones(3), 2)
+    >>> means.tolist(), weights.tolist()
+    ([[0.5], [9.0]], [2.0, 1.0])
     """
-    n, d = X.shape
-    rows = np.empty(n, np.int64)
-    m = 0
-    for i in range(n):
-        if w[i] > 0.0:
-            rows[m] = i
-            m += 1
-    count = min(count, m)
-    first = np.empty(count, np.int64)
-    last = np.empty(count, np.int64)
-    axis = np.empty(count, np.int64)
-    means = np.empty((count, d))
-    weights = np.empty(count)
-    first[0] = 0
-    last[0] = m
-    weights[0], axis[0], priority = _spread(X, w, rows, 0, m, means[0])
-    heap = [(-priority, 0)]
-    made = 1
-    while made < count and len(heap) > 0:
-        _, c = heapq.heappop(heap)
-        lo = first[c]
-        hi = last[c]
-        cut = means[c, axis[c]]
-        a = lo
-        b = hi
-        while a < b:
-            if X[rows[a], axis[c]] <= cut:
-                a += 1
-            else:
-                b -= 1
-                rows[a], rows[b] = rows[b], rows[a]
-        if a in (lo, hi):
-            continue
-        first[made] = a
-        last[made] = hi
-        last[c] = a
-        for part in (c, made):
-            weights[part], axis[part], priority = _spread(X, w, rows, first[part], last[part], means[part])
-            if priority > 0.0:
-                heapq.heappush(heap, (-priority, part))
-        made += 1
-    return means[:made].copy(), weights[:made].copy()
-
-
-@njit(nogil=True, cache=True)
-def _add_to_bins(X, w, edges, lo, hi, bins, sums):
-    """Add rows lo..hi to ``sums`` (bins, 2 + d): rows, weight, weighted coordinates; note each row's bin."""
-    d = X.shape[1]
-    side = edges.shape[1] + 1
-    for i in range(lo, hi):
-        bins[i] = -1
-        if w[i] > 0.0:
-            b = 0
-            for a in range(d):
-                b = b * side + np.searchsorted(edges[a], X[i, a])
-            bins[i] = b
-            sums[b, 0] += 1.0
-            sums[b, 1] += w[i]
-            for a in range(d):
-                sums[b, 2 + a] += w[i] * X[i, a]
+    means, totals = np.empty((count, X.shape[1])), np.empty(count)
+    made = split(City(frozen(X), frozen(weights)), count, means, totals)
+    return means[:made].copy(), totals[:made].copy()
 
 
 def condense(X: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -127,19 +42,21 @@ def condense(X: Floats, weights: Floats) -> tuple[Floats, Floats]:
             for column, low, high in zip(sample.T, X.min(axis=0), X.max(axis=0), strict=True)
         ]
     )
-    parts = np.zeros((PARTS, (edges.shape[1] + 1) ** d, 2 + d))
+    total = (edges.shape[1] + 1) ** d
+    counts, masses, sums = np.zeros((PARTS, total)), np.zeros((PARTS, total)), np.zeros((PARTS, total, d))
+    city = City(frozen(X), frozen(weights))
     bins = np.empty(n, np.int32)
     size = -(-n // PARTS)
 
     def run(rows: slice) -> None:
-        _add_to_bins(X, weights, edges, rows.start, rows.stop, bins, parts[rows.start // size])
+        part = rows.start // size
+        add_to_bins(city, edges, rows.start, rows.stop, bins, counts[part], masses[part], sums[part])
 
     in_parallel(run, n, size)
-    sums = parts.sum(axis=0)
-    few = (sums[:, 0] > 0) & (sums[:, 0] <= FEW)
-    alone = np.flatnonzero(few[bins] & (bins >= 0))
-    many = sums[sums[:, 0] > FEW]
-    return np.vstack([many[:, 2:] / many[:, 1:2], X[alone]]), np.concatenate([many[:, 1], weights[alone]])
+    count, mass, sum_ = counts.sum(axis=0), masses.sum(axis=0), sums.sum(axis=0)
+    alone = np.flatnonzero(((count > 0) & (count <= FEW))[bins] & (bins >= 0))
+    many = count > FEW
+    return np.vstack([sum_[many] / mass[many, None], X[alone]]), np.concatenate([mass[many], weights[alone]])
 
 
 def _thin(X: Floats, weights: Floats, count: int) -> tuple[Floats, Floats]:

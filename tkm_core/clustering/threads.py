@@ -2,23 +2,48 @@
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import numpy as np
+from numpy.typing import NDArray
 
 _pools: dict[int, ThreadPoolExecutor] = {}
+
+
+def processors() -> int:
+    """How many processors this process may use: a container or ``taskset`` may have left it fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def pool() -> ThreadPoolExecutor:
     """One pool a process (a fork starts its own)."""
     pid = os.getpid()
     if pid not in _pools:
-        _pools[pid] = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="tkm")
+        _pools[pid] = ThreadPoolExecutor(processors(), thread_name_prefix="tkm")
     return _pools[pid]
 
 
-def in_parallel(run: Callable[[slice], None], n: int, size: int) -> None:
-    """Run over slices of 0..n of the given size, each by one thread."""
+def in_parallel(
+    run: Callable[[slice], None], n: int, size: int, stop: NDArray[np.int64] | None = None
+) -> None:
+    """Run over slices of 0..n of the given size, each by one thread.
+
+    Where one fails, or Ctrl-C is pressed, those that wait are cancelled, and those that run are told to ``stop``.
+    """
     tasks = [slice(i, min(n, i + size)) for i in range(0, n, size)]
     if len(tasks) == 1:
         run(tasks[0])
-    else:
-        list(pool().map(run, tasks))
+        return
+    running = [pool().submit(run, task) for task in tasks]
+    try:
+        for each in running:
+            each.result()
+    except BaseException:
+        if stop is not None:
+            stop[0] = 1
+        for each in running:
+            each.cancel()
+        wait(running)
+        raise

@@ -1,8 +1,10 @@
-"""Compile the solver into numba's cache: every compiled function once, through the public names, as users call them."""
+"""Compile the solver ahead: every compiled function once, through the public names, as users call them."""
+
+from importlib import import_module
 
 import numpy as np
 
-from tkm_core import TiltedKMeans, evaluate, neighbourhood_radius, tilted_path
+from tkm_core import TiltedKMeans, capacity_path, evaluate, neighbourhood_radius, site_path, tilted_path
 
 if __name__ == "__main__":
     for n in (300, 70_000):
@@ -10,3 +12,8 @@ if __name__ == "__main__":
         path = tilted_path(X, 3, t=[0.0, 0.1, 10.0, 1e4, np.inf], random_state=0)
         evaluate(X[:300], path.centers[0], neighbourhood=neighbourhood_radius(X[:300], 3))
     TiltedKMeans(2, solver="sgd", max_iter=1).fit(X[:300])
+    site_path(np.abs(X[:30, :1] - X[:20, 0]), 2, t=[0.0, 1.0])
+    capacity_path(X[:300], 3, 110, t=[0.0, 1.0])
+    TiltedKMeans(2, n_init=1).fit(X[:400].reshape(40, 20))  # many columns
+    # by itself: to read a road file takes longer
+    import_module("tkm_core.streets.compiled").search.compile_now()

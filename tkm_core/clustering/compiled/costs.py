@@ -1,30 +1,32 @@
-"""Costs from the sums of a sweep, and when one is lower than another; compiled."""
+"""Costs from the sums of a pass, and when one is lower than another; in Python and in compiled functions."""
 
 import numpy as np
-from numba import njit
+from numba.extending import register_jitable
+
+from tkm_core.clustering.compiled.kernel import inner
 
 LOG_NOISE = 1e-14  # rounding of the logarithm of a sum over thousands
 
 
-@njit(nogil=True, cache=True)
+@register_jitable
 def clearly_lower(new, old, share, noise):
     """Whether a cost is lower than another by more than a share of it and by more than rounding."""
     return new < old - share * abs(old) - noise
 
 
-@njit(nogil=True, cache=True)
+@register_jitable
 def log_noise(t, small):
     """How far rounding of the logarithm takes a tilted cost; nothing where the cost needs no logarithm near 1."""
     return LOG_NOISE / t if t > 0.0 and not small else 0.0
 
 
-@njit(nogil=True, cache=True)
-def merit(top, mass, weight, total_f, t, small):
+@inner
+def cluster_cost(top, mass, weight, cost, t, small):
     """Tilted mean cost (1/t) log(sum w e^{t f} / weight) of one cluster, from its sums."""
     if weight <= 0.0:
         return 0.0
     if t == 0.0:
-        return total_f / weight
+        return cost / weight
     if t == np.inf:
         return top
     if small:
@@ -32,7 +34,7 @@ def merit(top, mass, weight, total_f, t, small):
     return top + np.log(mass / weight) / t
 
 
-@njit(nogil=True, cache=True)
+@register_jitable
 def _between(mean, cost, top, t):
     """A tilted cost without the logarithm's rounding, which is all there is of it where t f is tiny.
 
@@ -43,33 +45,43 @@ def _between(mean, cost, top, t):
     return max(min(cost, top), mean)
 
 
-@njit(nogil=True, cache=True)
-def objectives(stats, t, small):
-    """City-wide cost, tilted SSE and SSE from the sums of all clusters."""
-    k = stats.shape[0]
-    total = stats[:, 2].sum()
-    sse = stats[:, 3].sum() / total
-    if t == 0.0:
-        return sse, sse, sse
-    city_top = stats[:, 0].max()
-    if t == np.inf:
-        tilted = 0.0
-        for j in range(k):
-            tilted += max(stats[j, 0], 0.0)
-        return city_top, tilted, sse
-    tilted = 0.0
+@register_jitable
+def note_costs(clusters, t, small, history):
+    """Write city-wide cost, tilted SSE and SSE from the sums of all clusters into ``history`` (3,)."""
+    total = 0.0
+    sse = 0.0
+    city_top = -np.inf
+    for j in range(clusters.shape[0]):
+        total += clusters[j].weight
+        sse += clusters[j].cost
+        city_top = max(city_top, clusters[j].top)
+    sse /= total
     city = 0.0
-    for j in range(k):
-        if stats[j, 2] <= 0.0:
-            continue
-        if small:
-            city += stats[j, 1]
-            tilted += np.log1p(stats[j, 1] / total) / t
-        else:
-            city += stats[j, 1] * np.exp(t * (stats[j, 0] - city_top))
-            # non-members enter as e^0 = 1: W - W_j of them
-            inside = stats[j, 1] + max(total - stats[j, 2], 0.0) * np.exp(-t * stats[j, 0])
-            tilted += _between(stats[j, 3] / total, stats[j, 0] + np.log(inside / total) / t, stats[j, 0], t)
-    if small:
-        return np.log1p(city / total) / t, tilted, sse
-    return _between(sse, city_top + np.log(city / total) / t, city_top, t), tilted, sse
+    tilted = 0.0
+    for j in range(clusters.shape[0]):
+        own = clusters[j]
+        if t == np.inf:
+            tilted += max(own.top, 0.0)
+        elif own.weight > 0.0 and t > 0.0:
+            if small:
+                city += own.mass
+                tilted += np.log1p(own.mass / total) / t
+            else:
+                city += own.mass * np.exp(t * (own.top - city_top))
+                # non-members enter as e^0 = 1: W - W_j of them
+                others = max(total - own.weight, 0.0) * np.exp(-t * own.top)
+                tilted += _between(
+                    own.cost / total, own.top + np.log((own.mass + others) / total) / t, own.top, t
+                )
+    if t == 0.0:
+        city = sse
+        tilted = sse
+    elif t == np.inf:
+        city = city_top
+    elif small:
+        city = np.log1p(city / total) / t
+    else:
+        city = _between(sse, city_top + np.log(city / total) / t, city_top, t)
+    history[0] = city
+    history[1] = tilted
+    history[2] = sse

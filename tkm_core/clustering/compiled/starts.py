@@ -1,27 +1,44 @@
 """Compiled search for good starts: seeds of several kinds, then closing one facility to open another."""
 
 import numpy as np
-from numba import njit
+from numba import types
 
 from tkm_core.clustering.compiled.costs import clearly_lower
-from tkm_core.clustering.compiled.passes import descend
+from tkm_core.clustering.compiled.descents import DESCEND
+from tkm_core.clustering.compiled.kernel import by_address, inner, kernel
+from tkm_core.clustering.compiled.records import CITY, TABLE, Rule
+from tkm_core.clustering.compiled.rows import apart, copy_row, copy_rows, filled, floats, table
 
 KMEANS_PP, RESIDENTS, FARTHEST, KMEANS, OUTLYING = 0, 1, 2, 3, 4
 # where a move reopens what it closed
 MOVES = (KMEANS_PP, OUTLYING, FARTHEST, RESIDENTS)
+N_MOVES = len(MOVES)
+MOST, FEW, THREE = np.int64(101), np.int64(31), np.int64(3)  # rows of a history, and its columns
 LOWER = 1e-6  # relative: a move that gains less has failed
 
+OPEN = types.void(CITY, TABLE, *4 * (types.int64,))
+call_descend, call_open = by_address(DESCEND), by_address(OPEN)
 
-@njit(nogil=True, cache=True)
-def _draw(chance):
-    """An index drawn in proportion to ``chance``; -1 if all are zero."""
-    total = chance.sum()
+
+@inner
+def _draw(w, f, power):
+    """An index drawn in proportion to w f^power, for a power of 0, 1 or 3; -1 if all are zero."""
+    n = w.shape[0]
+    chance = floats(n)
+    total = 0.0
+    for i in range(n):
+        chance[i] = w[i]
+        if power > 0.0:
+            chance[i] *= f[i]
+        if power > 1.0:
+            chance[i] = chance[i] * f[i] * f[i]
+        total += chance[i]
     if not total > 0.0:
         return -1
     goal = np.random.random() * total
     run = 0.0
     last = -1
-    for i in range(chance.shape[0]):
+    for i in range(n):
         if chance[i] > 0.0:
             run += chance[i]
             last = i
@@ -30,101 +47,112 @@ def _draw(chance):
     return last
 
 
-@njit(nogil=True, cache=True)
-def _approach(X, c, f):
-    """Lower f to the squared distance from c where that is nearer."""
-    d = X.shape[1]
-    for i in range(X.shape[0]):
-        s = 0.0
-        for a in range(d):
-            s += (X[i, a] - c[a]) ** 2
-        f[i] = min(f[i], s)
+@kernel(heavy=True)
+def open_facilities(city, centers, begin, end, kind, seed):
+    """Open facilities begin..end at residents, one after the other, by one kind of rule; all others already serve.
+
+    A ``seed`` below 0 goes on with the random numbers of before.
+    """
+    X, w = city
+    n = X.shape[0]
+    k = centers.shape[0]
+    if seed >= 0:
+        np.random.seed(seed)
+    f = filled(n, np.inf)  # squared distances to the nearest of those open
+    for at in range(end - begin, k + end - begin):
+        # the others come first
+        j = (at + begin) % k
+        if begin <= j < end:
+            best = -1
+            tries = 1
+            power = 0.0
+            if f[0] == np.inf or kind == RESIDENTS:
+                tries = 0
+            elif kind == FARTHEST:
+                tries = 0
+                far = 0.0
+                for i in range(n):
+                    if w[i] > 0.0 and f[i] > far:
+                        far = f[i]
+                        best = i
+            elif kind == OUTLYING:
+                power = 3.0
+            else:
+                # greedy k-means++: of a few drawn by squared distance, the one that lowers the total most
+                tries = 3
+                power = 1.0
+            best_total = np.inf
+            for _ in range(tries):
+                row = _draw(w, f, power)
+                if row < 0:
+                    best = -1
+                    break
+                copy_row(X, row, centers, j)
+                total = 0.0
+                for i in range(n):
+                    total += w[i] * min(f[i], apart(X, i, centers, j))
+                if best < 0 or total < best_total:
+                    best_total = total
+                    best = row
+            if best < 0:
+                best = _draw(w, f, 0.0)
+            copy_row(X, best, centers, j)
+        for i in range(n):
+            f[i] = min(f[i], apart(X, i, centers, j))
 
 
-@njit(nogil=True, cache=True)
-def _next_seed(X, w, f, kind):
-    """Where to open the next facility, given squared distances f to those already open (infinite if none)."""
-    if kind == RESIDENTS or np.isinf(f[0]):
-        return _draw(w)
-    if kind == FARTHEST:
-        i = int(np.argmax(np.where(w > 0.0, f, -1.0)))
-        return i if f[i] > 0.0 else _draw(w)
-    if kind == OUTLYING:
-        i = _draw(w * f * f * f)
-        return i if i >= 0 else _draw(w)
-    # greedy k-means++: of a few candidates drawn by squared distance, the one that lowers the total most
-    best = -1
-    best_total = np.inf
-    for _ in range(3):
-        i = _draw(w * f)
-        if i < 0:
-            return _draw(w)
-        g = f.copy()
-        _approach(X, X[i], g)
-        total = (w * g).sum()
-        if best < 0 or total < best_total:
-            best_total = total
-            best = i
-    return best
-
-
-@njit(nogil=True, cache=True)
-def seeds(X, w, C, n_free, kind, seed):
-    """Fill the free rows of C with seeds of one kind; the fixed rows after them already serve."""
-    np.random.seed(seed)
-    f = np.full(X.shape[0], np.inf)
-    for j in range(n_free, C.shape[0]):
-        _approach(X, C[j], f)
-    for j in range(n_free):
-        C[j] = X[_next_seed(X, w, f, kind)]
-        _approach(X, C[j], f)
-
-
-@njit(nogil=True, cache=True)
-def explore(X, w, fixed, n_free, t, small, column, kinds, patience, tol, noise, seed, best):
+@kernel(heavy=True)
+def find_start(city, descend, open_, rule, column, kinds, patience, noise, seed, best):
     """Descend from seeds of each of ``kinds``, then close and reopen facilities of the best.
 
     Without kinds it sets out from ``best`` as given. It ends when ``patience`` moves in a row have failed to lower the
     cost by more than ``noise``, and at the latest after k + 20 times as many.
 
-    ``best`` (k, d) takes the winner by ``column`` of (city-wide cost, tilted SSE, SSE); returns its value.
+    ``best`` (k, d) takes the winner by ``column`` of (city-wide cost, tilted SSE, SSE), and holds the fixed facilities
+    from the beginning; returns its value. ``descend`` and ``open_`` are the addresses of the functions it is made of.
     """
-    n, d = X.shape
-    k = n_free + fixed.shape[0]
-    C = np.zeros((k, d))
-    C[n_free:] = fixed
-    labels = np.empty(n, np.int32)
-    history = np.empty((101, 3))
+    k, d = best.shape
+    plain = Rule(
+        0.0,
+        True,
+        rule.n_free,
+        rule.tol,
+        rule.nearest,
+        rule.sweep,
+        rule.judge,
+        rule.steps,
+        rule.mean,
+        rule.wide,
+        rule.stop,
+    )
+    C = table(k, d)
+    copy_rows(best, C)
+    labels = np.empty(city.X.shape[0], np.int32)
+    history = table(MOST, THREE)
+    short = table(FEW, THREE)
     best_value = np.inf
-    if len(kinds) == 0:
-        np.random.seed(seed)
-        n_iter, _ = descend(X, w, best, n_free, t, small, 100, tol, labels, history, 0, np.inf)
-        best_value = history[n_iter, column]
-    for i in range(len(kinds)):
-        kind = kinds[i]
-        seeds(X, w, C, n_free, kind, seed + i)
-        if kind == KMEANS:
-            descend(X, w, C, n_free, 0.0, True, 30, 1e-2, labels, history, 0, np.inf)
-        n_iter, _ = descend(X, w, C, n_free, t, small, 100, tol, labels, history, column, best_value)
-        if i == 0 or history[n_iter, column] < best_value:
-            best_value = history[n_iter, column]
-            best[:] = C
-    f = np.empty(n)
     failed = 0
-    for _ in range(patience * (k + 20)):
-        if failed >= patience:
-            break
-        C[:] = best
-        closed = np.random.randint(n_free)
-        f[:] = np.inf
-        for j in range(k):
-            if j != closed:
-                _approach(X, C[j], f)
-        C[closed] = X[_next_seed(X, w, f, MOVES[np.random.randint(len(MOVES))])]
-        n_iter, _ = descend(X, w, C, n_free, t, small, 100, tol, labels, history, column, best_value)
-        failed += 1
-        if clearly_lower(history[n_iter, column], best_value, LOWER, noise):
-            best_value = history[n_iter, column]
-            best[:] = C
-            failed = 0
+    if kinds.shape[0] == 0:
+        np.random.seed(seed)
+    beginnings = max(1, kinds.shape[0])
+    for i in range(beginnings + patience * (k + 20)):
+        if i < kinds.shape[0]:
+            call_open(open_, (city, C, 0, rule.n_free, kinds[i], seed + i))
+            if kinds[i] == KMEANS:
+                call_descend(descend, (city, C, plain, labels, short, column, np.inf))
+        elif i >= beginnings:
+            if failed == patience or rule.stop[0] != 0:
+                break
+            closed = np.random.randint(rule.n_free)
+            copy_rows(best, C)
+            call_open(open_, (city, C, closed, closed + 1, MOVES[np.random.randint(N_MOVES)], -1))
+        n_iter, _ = call_descend(descend, (city, C, rule, labels, history, column, best_value))
+        value = history[n_iter, column]
+        lower = i == 0 or value < best_value
+        if i >= beginnings:
+            lower = clearly_lower(value, best_value, LOWER, noise)
+            failed = 0 if lower else failed + 1
+        if lower:
+            best_value = value
+            copy_rows(C, best)
     return best_value

@@ -1,7 +1,20 @@
 """Tilted means, compiled: Newton's step, the exact solution, the enclosing ball at infinite t."""
 
 import numpy as np
-from numba import njit
+from numba import types
+
+from tkm_core.clustering.compiled.kernel import by_address, inner, kernel
+from tkm_core.clustering.compiled.records import TABLE
+from tkm_core.clustering.compiled.rows import (
+    ONE,
+    ZERO,
+    apart,
+    apart_from,
+    floats,
+    integers,
+    square,
+    table,
+)
 
 # beyond this t f the tilted mean and the centre of the enclosing ball agree to rounding
 BALL_Z = 1e11
@@ -9,61 +22,71 @@ BALL_Z = 1e11
 NEAR_BALL_Z = 60.0
 # of a ball's squared radius: of two points nearer to each other than that one is enough on its surface
 TWIN2 = 1e-14
+FLAT = 1e-13  # of its length: what is left of an edge of a simplex that lies in the span of the others
 # of a tilted mean, at most: down by factors of 16 and up by factors of 4 it needs about six
 STAGES = 100
+# what is asked for: steps to the tilted mean of the far residents or of everyone; one step towards it
+NOTHING, FAR, EVERYONE, TOWARDS = 0, 1, 2, 3
+
+_ROW = types.float64[::1]
+MEAN = types.void(TABLE, _ROW, _ROW, types.float64, types.float64, _ROW)
+call_mean = by_address(MEAN)
 
 
-@njit(nogil=True, cache=True)
-def newton_step(mass, first, second, t, step):
-    """Newton's step (I + 2 t S)^{-1} (m - c); returns the slope of the cluster's cost along it."""
-    d = first.shape[0]
-    g = first / mass
+@inner
+def newton_step(mass, first, second, t, j, step):
+    """Newton's step (I + 2 t S)^{-1} (m - c) of cluster j into step[j]; returns the slope of its cost along it."""
+    d = first.shape[1]
+    slope = 0.0
     if t == 0.0:
-        step[:] = g
-        return -2.0 * np.dot(g, g)
+        for a in range(d):
+            step[j, a] = first[j, a] / mass
+            slope -= 2.0 * step[j, a] * step[j, a]
+        return slope
     # Cholesky's pivots of I + 2 t S are 1 or more: less is rounding
     if d == 2:
-        a = max(1.0 + 2.0 * t * (second[0] / mass - g[0] * g[0]), 1.0)
-        b = 2.0 * t * (second[2] / mass - g[0] * g[1])
-        c = max(1.0 + 2.0 * t * (second[3] / mass - g[1] * g[1]) - b / a * b, 1.0)
-        step[1] = (g[1] - b / a * g[0]) / c
-        step[0] = (g[0] - b * step[1]) / a
-        return -2.0 * np.dot(g, step)
-    L = np.zeros((d, d))
-    pivot = np.empty(d)
+        g0 = first[j, 0] / mass
+        g1 = first[j, 1] / mass
+        a0 = max(1.0 + 2.0 * t * (second[j, 0] / mass - g0 * g0), 1.0)
+        b0 = 2.0 * t * (second[j, 2] / mass - g0 * g1)
+        c0 = max(1.0 + 2.0 * t * (second[j, 3] / mass - g1 * g1) - b0 / a0 * b0, 1.0)
+        step[j, 1] = (g1 - b0 / a0 * g0) / c0
+        step[j, 0] = (g0 - b0 * step[j, 1]) / a0
+        return -2.0 * (g0 * step[j, 0] + g1 * step[j, 1])
+    L = table(d, d)
+    g = floats(d)
     for a in range(d):
+        g[a] = first[j, a] / mass
+        step[j, a] = g[a]
         for b in range(a + 1):
-            v = 2.0 * t * (second[a * d + b] / mass - g[a] * g[b])
+            v = 2.0 * t * (second[j, a * d + b] / mass - g[a] * g[b])
             for q in range(b):
-                v -= L[a, q] * L[b, q] * pivot[q]
-            if b < a:
-                L[a, b] = v / pivot[b]
-            else:
-                pivot[a] = max(1.0 + v, 1.0)
-    step[:] = g
+                v -= L[a, q] * L[b, q] * L[q, q]
+            L[a, b] = v / L[b, b] if b < a else max(1.0 + v, 1.0)
     for a in range(d):
         for q in range(a):
-            step[a] -= L[a, q] * step[q]
+            step[j, a] -= L[a, q] * step[j, q]
     for a in range(d - 1, -1, -1):
-        step[a] /= pivot[a]
+        step[j, a] /= L[a, a]
         for q in range(a + 1, d):
-            step[a] -= L[q, a] * step[q]
-    return -2.0 * np.dot(g, step)
+            step[j, a] -= L[q, a] * step[j, q]
+        slope -= 2.0 * g[a] * step[j, a]
+    return slope
 
 
-@njit(nogil=True, cache=True)
-def _cluster_sums(X, w, c, t, moments):
+@inner
+def _cluster_sums(X, w, c, t, first, second):
     """Top, mass and moments of one cluster at centre c."""
     n, d = X.shape
     top = -1.0
-    f = np.empty(n)
+    f = floats(n)
     for i in range(n):
-        s = 0.0
-        for a in range(d):
-            s += (X[i, a] - c[a]) ** 2
-        f[i] = s
-        top = max(top, s)
-    moments[:] = 0.0
+        f[i] = apart_from(X, i, c)
+        top = max(top, f[i])
+    for a in range(d):
+        first[0, a] = 0.0
+        for b in range(d):
+            second[0, a * d + b] = 0.0
     mass = 0.0
     for i in range(n):
         z = t * (f[i] - top)
@@ -73,64 +96,106 @@ def _cluster_sums(X, w, c, t, moments):
         mass += e
         for a in range(d):
             ea = e * (X[i, a] - c[a])
-            moments[a] += ea
+            first[0, a] += ea
             for b in range(a + 1):
-                moments[d + a * d + b] += ea * (X[i, b] - c[b])
+                second[0, a * d + b] += ea * (X[i, b] - c[b])
     return top, mass
 
 
-@njit(nogil=True, cache=True)
-def _has_twin(X, i, support, size, apart):
+@inner
+def _has_twin(X, i, support, size, near):
     """Whether a point of the support is so near to row i that the two make no simplex."""
     nearest = np.inf
     for a in range(size):
-        nearest = min(nearest, ((X[i] - X[support[a]]) ** 2).sum())
-    return nearest <= apart
+        nearest = min(nearest, apart(X, i, X, support[a]))
+    return nearest <= near
 
 
-@njit(nogil=True, cache=True)
-def enclosing_ball(points, start):
-    """Centre of the minimum enclosing ball of the rows of ``points``, in any dimension.
+@inner
+def _project(X, support, size, c, edges, R, coef, target):
+    """The point of the support's affine hull nearest to c, and its coefficients; it is as far from all of the support.
+
+    By Gram and Schmidt, twice over: orthogonal to the last digit.
+    """
+    d = X.shape[1]
+    base = support[0]
+    for q in range(d):
+        target[q] = X[base, q]
+    for a in range(size - 1):
+        length = 0.0
+        for q in range(d):
+            edges[a, q] = X[support[a + 1], q] - X[base, q]
+            length += edges[a, q] ** 2
+        for b in range(a):
+            R[b, a] = 0.0
+        for _ in range(2):
+            for b in range(a):
+                along = 0.0
+                for q in range(d):
+                    along += edges[b, q] * edges[a, q]
+                for q in range(d):
+                    edges[a, q] -= along * edges[b, q]
+                R[b, a] += along
+        rest = 0.0
+        for q in range(d):
+            rest += edges[a, q] ** 2
+        R[a, a] = np.sqrt(rest) if rest > FLAT * FLAT * length else 0.0
+        along = 0.0
+        for q in range(d):
+            edges[a, q] = edges[a, q] / R[a, a] if R[a, a] > 0.0 else 0.0
+            along += edges[a, q] * (c[q] - X[base, q])
+        for q in range(d):
+            target[q] += along * edges[a, q]
+        coef[a + 1] = along
+    coef[0] = 1.0
+    for a in range(size - 2, -1, -1):
+        for b in range(a + 1, size - 1):
+            coef[a + 1] -= R[a, b] * coef[b + 1]
+        coef[a + 1] = coef[a + 1] / R[a, a] if R[a, a] > 0.0 else 0.0
+        coef[0] -= coef[a + 1]
+
+
+@kernel
+def enclosing_ball(points, start, c):
+    """Centre of the minimum enclosing ball of the rows of ``points``, in any dimension, into ``c``.
 
     Walks from ``start`` towards the circumcentre of the farthest points, as Fischer, Gaertner and Kutz
     (Fast smallest-enclosing-ball computation in high dimensions, ESA 2003) do.
     """
     n, d = points.shape
     # about the first point, and from within the points: then no digit is lost on how far they are from the origin
-    X = points - points[0]
-    c = start - points[0]
+    X = table(n, d)
     for a in range(d):
-        c[a] = min(max(c[a], X[:, a].min()), X[:, a].max())
-    support = np.empty(d + 2, np.int64)
-    far = 0
+        low = 0.0
+        high = 0.0
+        for i in range(n):
+            X[i, a] = points[i, a] - points[0, a]
+            low = min(low, X[i, a])
+            high = max(high, X[i, a])
+        c[a] = min(max(start[a] - points[0, a], low), high)
+    support = integers(d + 2)
+    support[0] = 0
+    target = floats(d)
+    coef = floats(d + 2)
+    edges = table(d + 1, d)
+    R = table(d + 1, d + 1)
     far_f = -1.0
     for i in range(n):
-        s = ((X[i] - c) ** 2).sum()
+        s = apart_from(X, i, c)
         if s > far_f:
             far_f = s
-            far = i
-    support[0] = far
-    size = 1
+            support[0] = i
+    size = ONE
     arrived = False
     for _ in range(20 * (d + 2)):
-        r2 = ((X[support[0]] - c) ** 2).sum()
+        _project(X, support, size, c, edges, R, coef, target)
+        base = support[0]
+        r2 = 0.0
+        dist2 = 0.0
+        for a in range(d):
+            r2 += (X[base, a] - c[a]) ** 2
+            dist2 += (target[a] - c[a]) ** 2
         scale = max(r2, 1e-300)
-        # circumcentre of the support's affine hull, as coefficients of its points
-        base = X[support[0]]
-        target = base.copy()
-        coef = np.ones(size)
-        if size > 1:
-            Q = np.empty((size - 1, d))
-            for a in range(size - 1):
-                Q[a] = X[support[a + 1]] - base
-            QT = np.ascontiguousarray(Q.T)
-            # the point of the hull nearest to c is where the walk ends: it is as far from all of the support
-            lam = np.linalg.lstsq(QT, c - base)[0]
-            target = base + QT @ lam
-            coef[1:] = lam
-            coef[0] = 1.0 - lam.sum()
-        delta = target - c
-        dist2 = (delta * delta).sum()
         # a support that spans the space has its circumcentre where we stand
         if arrived or size == d + 1 or dist2 <= 1e-24 * scale:
             arrived = False
@@ -139,7 +204,9 @@ def enclosing_ball(points, start):
                 if coef[a] < coef[worst]:
                     worst = a
             if coef[worst] >= -1e-12 or size == 1:
-                return target + points[0]
+                for a in range(d):
+                    c[a] = target[a]
+                break
             size -= 1
             support[worst] = support[size]
             continue
@@ -149,8 +216,7 @@ def enclosing_ball(points, start):
         for i in range(n):
             inside = False
             for a in range(size):
-                if support[a] == i:
-                    inside = True
+                inside = inside or support[a] == i
             if inside:
                 continue
             gap = 0.0
@@ -158,10 +224,10 @@ def enclosing_ball(points, start):
             own = 0.0
             for a in range(d):
                 u = X[i, a] - c[a]
-                v = base[a] - c[a]
+                v = X[base, a] - c[a]
                 own += u * u
                 gap += v * v
-                along += (base[a] - X[i, a]) * delta[a]
+                along += (X[base, a] - X[i, a]) * (target[a] - c[a])
             gap -= own
             # |x - c - s delta|² = |base - c - s delta|² at s = gap / (2 along)
             if along > 1e-14 * scale:
@@ -169,62 +235,64 @@ def enclosing_ball(points, start):
                 if s < fraction and not _has_twin(X, i, support, size, TWIN2 * scale):
                     fraction = max(s, 0.0)
                     hit = i
-        c = c + fraction * delta
+        for a in range(d):
+            c[a] += fraction * (target[a] - c[a])
         arrived = hit < 0
         if hit >= 0:
             support[size] = hit
             size += 1
-    return c + points[0]
+    for a in range(d):
+        c[a] += points[0, a]
 
 
-@njit(nogil=True, cache=True)
-def tilted_mean(X, w, start, t, goal):
-    """The tilted mean of one cluster, the root of sum w e^{t f} (x - c) = 0, to ``goal`` times its radius.
+@kernel(heavy=True)
+def tilted_mean(X, w, start, t, goal, c):
+    """The tilted mean of one cluster, the root of sum w e^{t f} (x - c) = 0, to ``goal`` times its radius, into ``c``.
 
     Newton with line search, where t is large from the centre of the enclosing ball: there the farthest are equally far.
     Elsewhere, where one resident holds all the weight, a step overshoots: then t is lowered until a step fits
     (3 / radius² always does) and raised again, four times at each stage, as interior-point methods do.
     """
     n, d = X.shape
-    if n == 1:
-        return X[0].copy()
+    first = table(ONE, d)
+    second = table(ONE, d * d)
+    step = table(ONE, d)
+    trial = floats(d)
+    for a in range(d):
+        c[a] = X[0, a] if n == 1 else start[a]
+    top, mass = _cluster_sums(X, w, c, 0.0, first, second)
     if t == 0.0:
-        c = np.zeros(d)
-        for i in range(n):
-            c += w[i] * X[i]
-        return c / w.sum()
-    moments = np.empty(d + d * d)
-    trial_moments = np.empty(d + d * d)
-    step = np.empty(d)
-    c = start.copy()
-    top, mass = _cluster_sums(X, w, c, 0.0, moments)
-    if top <= 0.0:
-        return c
+        for a in range(d):
+            c[a] += first[0, a] / mass
+    if top <= 0.0 or n == 1 or t == 0.0:
+        return
+    near_ball = t * top > NEAR_BALL_Z
+    if near_ball:
+        enclosing_ball(X, start, c)
     if t * top > BALL_Z:
-        return enclosing_ball(X, start)
+        return
     lowest = min(t, 3.0 / top)
-    stage = max(0.25 * t, lowest)
-    rising = False
-    if t * top > NEAR_BALL_Z:
-        c = enclosing_ball(X, start)
-        stage = t
-        rising = True
+    stage = t if near_ball else max(0.25 * t, lowest)
+    rising = near_ball
     for _stage in range(STAGES):
         final = stage >= t
         enough = goal if final else max(goal, 1e-2)
-        top, mass = _cluster_sums(X, w, c, stage, moments)
+        top, mass = _cluster_sums(X, w, c, stage, first, second)
         overshot = False
         for _ in range(60):
-            slope = newton_step(mass, moments[:d], moments[d:], stage, step)
-            length = np.sqrt((step * step).sum())
+            slope = newton_step(mass, first, second, stage, ZERO, step)
+            length2 = square(step, ZERO)
             cost = top + np.log(mass) / stage
             alpha = 1.0
             moved = False
             for _half in range(40):
-                trial = c + alpha * step
-                new_top, new_mass = _cluster_sums(X, w, trial, stage, trial_moments)
-                new_cost = new_top + np.log(new_mass) / stage
-                if new_cost <= cost + 1e-4 * alpha * slope or -alpha * slope <= 1e-13 * top:
+                for a in range(d):
+                    trial[a] = c[a] + alpha * step[0, a]
+                new_top, new_mass = _cluster_sums(X, w, trial, stage, first, second)
+                if (
+                    new_top + np.log(new_mass) / stage <= cost + 1e-4 * alpha * slope
+                    or -alpha * slope <= 1e-13 * top
+                ):
                     moved = True
                     break
                 alpha *= 0.5
@@ -233,95 +301,91 @@ def tilted_mean(X, w, start, t, goal):
                     break
             if overshot or not moved:
                 break
-            c = trial
+            for a in range(d):
+                c[a] = trial[a]
             top = new_top
             mass = new_mass
-            moments[:] = trial_moments
-            if alpha * length <= enough * np.sqrt(top):
+            if alpha * np.sqrt(length2) <= enough * np.sqrt(top):
                 break
         if overshot:
             stage = max(stage / 16.0, lowest)
             continue
         if final:
-            return c
+            return
         rising = True
         stage = min(t, 4.0 * stage)
-    return c
 
 
-@njit(nogil=True, cache=True)
-def members(X, w, labels, j):
-    """The rows of cluster j that have weight, and their weights."""
+@inner
+def gather(X, w, labels, centers, cuts, ends):
+    """Rows with weight and f >= cuts[j] of their facility j, cluster after cluster: to ends[j]..ends[j + 1]."""
     n, d = X.shape
-    count = 0
-    for i in range(n):
-        if labels[i] == j and w[i] > 0.0:
-            count += 1
-    Xj = np.empty((count, d))
-    wj = np.empty(count)
-    count = 0
-    for i in range(n):
-        if labels[i] == j and w[i] > 0.0:
-            Xj[count] = X[i]
-            wj[count] = w[i]
-            count += 1
-    return Xj, wj
+    k = centers.shape[0]
+    for j in range(k + 1):
+        ends[j] = 0
+    rows = table(ZERO, d)
+    weights = floats(ZERO)
+    for filling in range(2):  # at first they are counted
+        for i in range(n):
+            j = labels[i]
+            if cuts[j] == np.inf or w[i] <= 0.0:
+                continue
+            if cuts[j] <= 0.0 or apart(X, i, centers, j) >= cuts[j]:
+                at = ends[j]
+                ends[j] += 1
+                if filling == 1:
+                    weights[at] = w[i]
+                    for a in range(d):
+                        rows[at, a] = X[i, a]
+        # each begins where the one before ends
+        total = 0
+        for j in range(k + 1):
+            count = ends[j] if filling == 0 else ends[j] - total
+            ends[j] = total
+            total += count
+        if filling == 0:
+            rows = table(total, d)
+            weights = floats(total)
+    return rows, weights
 
 
-@njit(nogil=True, cache=True)
-def _far_rows(X, w, labels, C, cut):
-    """Rows at least cut[j] from their facility j; an infinite cut leaves a cluster out."""
-    d = X.shape[1]
-    found = np.empty(1024, np.int64)
-    count = 0
-    for i in range(X.shape[0]):
-        j = labels[i]
-        if cut[j] == np.inf or w[i] <= 0.0:
-            continue
-        f = 0.0
-        for a in range(d):
-            f += (X[i, a] - C[j, a]) ** 2
-        if f >= cut[j] * abs(cut[j]):
-            if count == found.shape[0]:
-                wider = np.empty(2 * count, np.int64)
-                wider[:count] = found
-                found = wider
-            found[count] = i
-            count += 1
-    return found[:count]
+@kernel(heavy=True)
+def find_steps(city, labels, centers, rule, clusters, wanted, step):
+    """Steps to the tilted means of the clusters in which ``wanted`` is FAR or EVERYONE, into ``step``.
 
-
-@njit(nogil=True, cache=True)
-def exact_steps(X, w, labels, C, hot, tops, t, goal, step):
-    """Steps to the tilted means of the ``hot`` clusters, from the few residents who have weight there.
-
-    While a facility moves by at most s, a resident nearer than radius - 2 s - 22.5 / (t radius) stays below
-    about e^-40 of the farthest one's weight. A longer move is solved again with everyone.
+    FAR: from the few residents who have weight there. While a facility moves by at most s, a resident nearer than
+    radius - 2 s - 22.5 / (t radius) stays below about e^-40 of the farthest one's weight. A longer move is solved again
+    with everyone.
     """
-    k, d = C.shape
+    X, w = city
+    k, d = centers.shape
+    t = rule.t
     room = 0.1
-    cut = np.full(k, np.inf)
-    for j in range(k):
-        if hot[j]:
-            radius = np.sqrt(tops[j])
-            cut[j] = radius * (1.0 - 2.0 * room) - 22.5 / (t * radius)
-    rows = _far_rows(X, w, labels, C, cut)
-    ends = np.zeros(k + 1, np.int64)  # rows of cluster j go to ends[j]..ends[j + 1]
-    for r in rows:
-        ends[labels[r] + 1] += 1
-    ends = np.cumsum(ends)
-    places = ends[:k].copy()
-    far = np.empty((rows.shape[0], d))
-    far_w = np.empty(rows.shape[0])
-    for r in rows:
-        at = places[labels[r]]
-        far[at] = X[r]
-        far_w[at] = w[r]
-        places[labels[r]] += 1
-    for j in range(k):
-        if not hot[j]:
-            continue
-        step[j] = tilted_mean(far[ends[j] : ends[j + 1]], far_w[ends[j] : ends[j + 1]], C[j], t, goal) - C[j]
-        if (step[j] * step[j]).sum() > room * room * tops[j]:
-            Xj, wj = members(X, w, labels, j)
-            step[j] = tilted_mean(Xj, wj, C[j], t, goal) - C[j]
+    cuts = floats(k)
+    ends = integers(k + 1)
+    c = floats(d)
+    start = floats(d)
+    again = True
+    while again:
+        again = False
+        for j in range(k):
+            cuts[j] = np.inf if wanted[j] == NOTHING else -np.inf
+            if wanted[j] == FAR:
+                radius = np.sqrt(clusters[j].top)
+                cut = radius * (1.0 - 2.0 * room) - 22.5 / (t * radius)
+                cuts[j] = cut * abs(cut)
+        rows, weights = gather(X, w, labels, centers, cuts, ends)
+        for j in range(k):
+            if wanted[j] == NOTHING:
+                continue
+            for a in range(d):
+                start[a] = centers[j, a]
+            few = rows[ends[j] : ends[j + 1]]
+            call_mean(rule.mean, (few, weights[ends[j] : ends[j + 1]], start, t, 1e-3 * rule.tol, c))
+            for a in range(d):
+                step[j, a] = c[a] - start[a]
+            if wanted[j] == FAR and square(step, j) > room * room * clusters[j].top:
+                wanted[j] = EVERYONE
+                again = True
+            else:
+                wanted[j] = NOTHING

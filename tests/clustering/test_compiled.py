@@ -1,0 +1,254 @@
+"""The compiled functions: one type each, machine code kept and found again, and what happens where it cannot be."""
+
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numba import njit, types
+from numba.core.compiler import Flags
+from numba.core.errors import TypingError
+
+from tests.clustering.problems import enclosing_ball, slow_city_cost, tilted_mean
+from tkm_core import TiltedKMeans, evaluate, neighbourhood_radius, tilted_path
+from tkm_core.clustering import threads
+from tkm_core.clustering.compiled import kernel as kernels
+from tkm_core.clustering.descent import Problem, descend
+
+ROOT = Path(__file__).parents[2]
+MODULES = ("cells", "descents", "neighbourhoods", "passes", "starts", "tilted_mean", "wide")
+
+
+def compiled():
+    """Every kernel, and how many types it was compiled for."""
+    found = {}
+    for name in MODULES:
+        for function in vars(import_module(f"tkm_core.clustering.compiled.{name}")).values():
+            if isinstance(getattr(function, "_cache", None), kernels.KernelCache):
+                found[function._cache.name] = len(function.signatures)
+    return found
+
+
+def forms(X, w):
+    """The same numbers as they come from pandas, from files, from transposed tables."""
+    locked, locked_w = X.copy(), w.copy()
+    locked.flags.writeable = locked_w.flags.writeable = False
+    yield locked, pd.Series(locked_w)
+    yield pd.DataFrame(locked), locked_w
+    yield np.asfortranarray(X), np.repeat(w, 2)[::2]
+    yield X.astype(np.float32), w.astype(np.float32)
+
+
+def test_every_form_of_the_same_numbers_is_one_type_and_one_answer():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-50, 50, size=(300, 2)).astype(float)
+    w = rng.integers(1, 9, size=300).astype(float)
+    ends = []
+    for each, weights in [(X, w), *forms(X, w)]:
+        models = [
+            TiltedKMeans(3, t=t, n_init=1, random_state=0) for t in (0.0, 1e-3, 1, np.float32(0.5), np.inf)
+        ]
+        ends += [model.fit(each, sample_weight=weights).tilted_sse_ for model in models]
+        tilted_path(each, 2, t=[0.0, 1.0], sample_weight=weights, random_state=0)
+        evaluate(each, X[:3], sample_weight=weights, neighbourhood=neighbourhood_radius(each, 3, weights))
+    assert len(set(ends[:5])) == 5
+    assert ends == ends[:5] * 5
+    counts = compiled()
+    assert counts["descents.descend"] == counts["starts.find_start"] == counts["passes.find_nearest"] == 1
+    assert max(counts.values()) == 1, counts
+
+
+def run(code, folder):
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder), "TMPDIR": str(folder)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip(), done.stderr.strip()
+
+
+def test_machine_code_is_kept_said_once_and_made_anew_when_damaged(tmp_path):
+    code = (
+        "import numpy as np; from tkm_core.clustering import nearest; "
+        "print(nearest(np.zeros((3, 2)), np.ones((1, 2)))[1].sum())"
+    )
+    assert run(code, tmp_path) == ("6.0", kernels.NOTICE)
+    (file,) = tmp_path.rglob("passes.find_nearest.*")
+    assert run(code, tmp_path) == ("6.0", "")
+    file.write_bytes(os.urandom(60))
+    assert run(code, tmp_path) == ("6.0", kernels.NOTICE)
+    assert run(code, tmp_path) == ("6.0", "")
+
+
+def double(x):
+    return x * 2.0
+
+
+def test_a_folder_that_takes_nothing_is_passed_over_and_none_at_all_is_no_error(tmp_path, monkeypatch):
+    blocked = tmp_path / "a file"
+    blocked.write_text("")
+    monkeypatch.setattr(kernels, "folders", lambda: iter([blocked / "inside", tmp_path / "next"]))
+    assert kernels.kernel(double)(2.0) == 4.0
+    (kept,) = (tmp_path / "next").iterdir()
+    again = kernels.kernel(double)
+    assert again(3.0) == 6.0
+    assert sum(again.stats.cache_hits.values()) == 1
+    monkeypatch.setattr(kernels, "folders", lambda: iter([blocked / "inside"]))
+    assert kernels.kernel(double)(2.0) == 4.0
+    assert [*(tmp_path / "next").iterdir()] == [kept]
+
+
+def test_where_machine_code_lies(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert next(kernels.folders()) == tmp_path / "evenreach"
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "mine"))
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    beside, users, temporary = kernels.folders()
+    assert (beside.name, users) == ("__pycache__", tmp_path / "mine" / "evenreach")
+    temporary.chmod(0o777)
+    assert [*kernels.folders()] == [beside, users], "others could have put code there"
+
+
+def test_a_changed_source_is_another_fingerprint(tmp_path, monkeypatch):
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere.py"
+    here.mkdir()
+    monkeypatch.setattr(kernels, "HERE", here)
+    found = set()
+    for one, other in ((1, 1), (1, 2), (2, 2)):
+        (here / "one.py").write_text(f"a = {one}")
+        elsewhere.write_text(f"b = {other}")
+        found.add(kernels.fingerprint.__wrapped__(str(elsewhere)))
+    assert len(found) == 3
+
+
+def test_a_signature_is_the_only_type_even_when_threads_call_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernels, "folders", lambda: iter([tmp_path]))
+    compiled = kernels.kernel(signature="f8(f8)")(double)
+    assert compiled.signatures == []
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(compiled, [1, 2.0, np.int32(3), True])] == [2.0, 4.0, 6.0, 2.0]
+    with pytest.raises(TypeError):
+        compiled(np.ones(2))
+    assert len(compiled.signatures) == 1
+    assert len([*tmp_path.iterdir()]) == 1
+
+
+def test_compiling_leaves_the_collector_as_it_was(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernels, "folders", lambda: iter([tmp_path]))
+    seen = []
+
+    def slow(x):
+        return x + len(seen)
+
+    for on in (True, False):
+        (gc.enable if on else gc.disable)()
+        try:
+            with pytest.raises(TypingError):
+                kernels.kernel(slow)(1.0)  # numba cannot compile it
+            assert kernels.kernel(lambda x: x + 1.0)(1.0) == 2.0
+            assert gc.isenabled() == on
+        finally:
+            gc.enable()
+
+
+def test_flags_compare_and_hash_as_those_of_numba():
+    plain, other = Flags(), Flags()
+    setattr(other, "nrt", True)  # noqa: B010  an option's setter, of which its type says nothing
+    for one in (plain, other):
+        quick = kernels.QuickFlags(one)
+        assert quick == one and one == quick and hash(quick) == hash(one)
+        assert type(quick.copy()) is kernels.QuickFlags
+    assert kernels.QuickFlags(plain) != other and kernels.QuickFlags(other) != plain
+    spelled_out = kernels.QuickFlags(plain)
+    setattr(spelled_out, "nrt", Flags.options["nrt"].default)  # noqa: B010
+    assert spelled_out == plain and spelled_out != "anything else"
+
+
+def test_a_wrong_type_by_address_is_refused():
+    call = kernels.by_address(types.float64(types.float64))
+    with pytest.raises(TypingError, match="but it takes"):
+        njit(lambda x: call(0, (x, x)))(1.0)
+
+
+def test_threads_are_as_many_as_this_process_may_use(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
+    assert threads.processors() == 3
+
+
+def test_the_number_of_threads_changes_no_bit(monkeypatch):
+    """A search and a descent in chunks on a map, and a descent with many columns."""
+    rng = np.random.default_rng(0)
+    tables = rng.normal(size=(70_000, 2)), rng.standard_t(3, size=(400, 20))
+
+    def solved(count):
+        with ThreadPoolExecutor(count) as pool:
+            monkeypatch.setattr(threads, "_pools", {os.getpid(): pool})
+            return [TiltedKMeans(4, t=1.0, scale=1.0, random_state=0).fit(X) for X in tables]
+
+    alone = solved(1)
+    for count in (2, 7):
+        for one, many in zip(alone, solved(count), strict=True):
+            assert np.array_equal(one.cluster_centers_, many.cluster_centers_)
+            assert np.array_equal(one.history_, many.history_)
+
+
+def test_an_interrupt_stops_the_other_threads():
+    stop, told = np.zeros(1, np.int64), threading.Event()
+
+    def work(rows):
+        if rows.start == 0:
+            raise KeyboardInterrupt
+        while not stop[0]:
+            told.wait(0.01)
+        told.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        threads.in_parallel(work, 2, 1, stop)
+    assert stop[0] == 1
+
+
+def test_a_search_that_is_told_to_stop_ends(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    problem = Problem.of(X, np.ones(500), 5)
+    rule = problem.rule(1.0, 1e-12, X[:5])
+    rule.stop[0] = 1
+    monkeypatch.setattr(Problem, "rule", lambda *_: rule)
+    assert descend(problem, X[:5], 1.0).n_iter == 0
+
+
+@pytest.mark.parametrize("t", [0.05, 0.2, 1.0, 30.0, 1e3, 1e5])
+@pytest.mark.parametrize("shape", [(120, 30), (40, 60)])
+def test_many_columns_are_solved_as_few_are(t, shape):
+    """Conjugate gradients and the span of few rows against Cholesky: the same mean, and a cost that never rises."""
+    rng = np.random.default_rng(1)
+    X, w = rng.normal(size=shape), rng.random(shape[0]) + 0.1
+    found = descend(Problem.of(X, w, 1), X[:1], t)
+    expected = tilted_mean(X, w, X.mean(axis=0), t, 1e-12)
+    radius = np.sqrt(((X - expected) ** 2).sum(axis=1).max())
+    assert np.sqrt(((found.centers[0] - expected) ** 2).sum()) <= 1e-5 * radius
+    found = descend(Problem.of(X, w, 4), X[:4], t)
+    phi = found.history[:, 0]
+    assert (np.diff(phi) <= 1e-12 * np.abs(phi[:-1])).all()
+    f = ((X - found.centers[found.labels]) ** 2).sum(axis=1)
+    assert found.city_cost == pytest.approx(slow_city_cost(f, w, t), rel=1e-9)
+
+
+def test_the_ball_around_many_columns():
+    X = np.random.default_rng(2).normal(size=(100, 40))
+    found = descend(Problem.of(X, np.ones(100), 1), X[:1], np.inf)
+    ball = ((X - enclosing_ball(X, X[0])) ** 2).sum(axis=1).max()
+    assert ball <= found.city_cost * (1 + 1e-12) <= ball * (1 + 1e-6)

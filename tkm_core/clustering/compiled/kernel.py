@@ -1,0 +1,265 @@
+"""Compile functions with numba, and keep their machine code from one process to the next.
+
+A function that Python calls is a ``kernel``; what only kernels call is ``inner``. numba would link (and optimise) the
+code of every inner function once more into each caller, so large parts are called by their address instead: see
+``by_address``.
+
+Two thirds of the time that compiling takes is numba's own Python, and grows with the statements of a function. A loop
+takes about 20 ms, a call of an ``inner`` function that holds the loop 4 ms: so loops over columns stand in ``rows``.
+
+The machine code of a kernel lies in a file whose name holds a hash of all sources here and of its own, of the versions
+of numba and Python, and of the processor. So nothing stale is ever read, and nothing has to be deleted by hand.
+"""
+
+import contextlib
+import gc
+import getpass
+import hashlib
+import os
+import pickle
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numba
+from numba import njit
+from numba.core import cgutils
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult, Flags
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import TypingError
+from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
+from numba.extending import intrinsic
+
+HERE = Path(__file__).parent
+NOTICE = "EvenReach: compiling the solver; this happens once and takes some seconds."
+
+# without a wrapper for C, which nobody calls: it costs time to compile
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+
+class QuickFlags(Flags):
+    """numba's options of one function; to compare two sets of them takes a tenth of the time.
+
+    numba does so for every statement and every way to read it, by asking for each option by name.
+    """
+
+    __slots__ = ()
+    _defaults: ClassVar = {name: option.default for name, option in Flags.options.items()}
+    _hash = hash(Flags())  # numba's own: of the names, which are always the same
+
+    def __hash__(self) -> int:
+        """As numba has it."""
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        """Whether every option is the same."""
+        if not isinstance(other, Flags):
+            return NotImplemented
+        mine, theirs = self._values, other._values
+        return bool(mine == theirs or self._defaults | mine == self._defaults | theirs)
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
+    compiled = njit(**OPTIONS | options)(function)
+    compiled._compiler._customize_flags = QuickFlags
+    return compiled
+
+
+# without a wrapper for Python either
+inner = partial(_compiled, no_cpython_wrapper=True)
+# the order of a sum is left to the compiler, which then adds several terms at once
+any_order = partial(inner, fastmath={"reassoc"})
+
+
+@cache
+def fingerprint(source: str) -> str:
+    """A hash of everything that the machine code of a source file depends on but the processor."""
+    found = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    for file in sorted({*HERE.glob("*.py"), Path(source)}):
+        found.update(file.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _user_folder() -> Path:
+    """Where programs of this user keep what can be made again."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def folders() -> Iterator[Path]:
+    """Where machine code may lie, best first.
+
+    That is where numba is told to keep its own; without such an order beside the sources, or in the user's cache; at
+    last in a temporary folder, if nobody else can write to it: to load machine code is to run it.
+    """
+    asked = os.environ.get("NUMBA_CACHE_DIR")
+    if asked:
+        yield Path(asked) / "evenreach"
+    else:
+        yield HERE / "__pycache__"
+        with contextlib.suppress(RuntimeError):  # a user without a home
+            yield _user_folder() / "evenreach"
+    last = Path(tempfile.gettempdir()) / f"evenreach-{getpass.getuser() if os.name == 'nt' else os.getuid()}"
+    with contextlib.suppress(OSError):
+        last.mkdir(mode=0o700, exist_ok=True)
+        found = last.lstat()
+        if os.name == "nt" or (
+            stat.S_ISDIR(found.st_mode)
+            and found.st_uid == os.getuid()
+            and stat.S_IMODE(found.st_mode) == 0o700
+        ):
+            yield last
+
+
+@cache
+def _say_once() -> None:
+    print(NOTICE, file=sys.stderr, flush=True)
+
+
+class KernelCache(_Cache):
+    """One file for each kernel and kind of processor, in the first of ``folders`` that has it or takes it."""
+
+    def __init__(self, function: Callable[..., Any], *, heavy: bool) -> None:
+        self.source = function.__code__.co_filename
+        self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        self.heavy = heavy
+
+    @property
+    def cache_path(self) -> str:
+        """The folder to be tried first."""
+        return str(next(folders()))
+
+    def _file(self, sig: object, codegen: Any) -> str:
+        """The file's name: a kernel, its types, the processor and the fingerprint."""
+        kind = hashlib.sha256(repr((str(sig), codegen.magic_tuple())).encode()).hexdigest()[:16]
+        return f"{self.name}.{fingerprint(self.source)}.{kind}.machine"
+
+    def load_overload(self, sig: object, target_context: Any) -> CompileResult | None:
+        """The machine code, or None; says on stderr, once, that compiling is about to take a while."""
+        target_context.refresh()
+        name = self._file(sig, target_context.codegen())
+        for folder in folders():
+            # what cannot be read is compiled again and written over
+            with contextlib.suppress(Exception):
+                found = pickle.loads((folder / name).read_bytes())  # noqa: S301  see folders
+                return CompileResult._rebuild(target_context, *found)
+        if self.heavy:
+            _say_once()
+        return None
+
+    def save_overload(self, sig: object, data: CompileResult) -> None:
+        """Keep the machine code where that is possible; otherwise it lives as long as the process."""
+        name, code = self._file(sig, data.codegen), dumps(data._reduce())
+        for folder in folders():
+            with contextlib.suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                handle, unfinished = tempfile.mkstemp(dir=folder)
+                try:
+                    with os.fdopen(handle, "wb") as file:
+                        file.write(code)
+                    Path(unfinished).replace(folder / name)
+                finally:
+                    Path(unfinished).unlink(missing_ok=True)
+                return
+
+    def enable(self) -> None:
+        """Part of numba's interface; it is always on."""
+
+    def disable(self) -> None:
+        """Part of numba's interface; it is always on."""
+
+    def flush(self) -> None:
+        """Part of numba's interface; other fingerprints have other names."""
+
+
+@contextlib.contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Leave garbage alone for a while: compiling makes little of it, and looking for it takes a tenth of the time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def kernel(function: Callable[..., Any] | None = None, *, signature: Any = None, heavy: bool = False) -> Any:
+    """Compile a function when it is first called, or take its machine code from an earlier process.
+
+    With a ``signature`` it is compiled for these types alone, and numbers of other types are converted; then it can
+    also be compiled ahead, by its ``compile_now()``.
+    ``heavy`` ones take a second or more to compile.
+    """
+    if function is None:
+        return partial(kernel, signature=signature, heavy=heavy)
+    compiled = _compiled(function)
+    compiled._cache = KernelCache(function, heavy=heavy)
+    compiled._compiler.compile = _without_collecting()(compiled._compiler.compile)
+    if signature is not None:
+        types, _ = normalize_signature(signature)
+
+        def compile_now() -> None:
+            with global_compiler_lock:
+                if not compiled.overloads:  # another thread may have been here
+                    compiled.compile(types)
+                    compiled.disable_compile()
+                    del compiled._compile_for_args
+
+        def first_call(*_: object) -> Any:
+            compile_now()
+            return compiled  # what numba then calls with the same arguments
+
+        compiled._compile_for_args = first_call
+        compiled.compile_now = compile_now
+    return compiled
+
+
+def by_address(signature: Any) -> Any:
+    """A function for kernels that calls another, of this signature, by its address: ``call(address, arguments)``.
+
+    The caller then holds no copy of the other's code, and the other may be chosen, or left uncompiled, at run time.
+    """
+
+    @intrinsic
+    def call(typingctx: Any, address: Any, arguments: Any) -> Any:  # noqa: ARG001  numba's form
+        if tuple(arguments) != signature.args:
+            msg = f"called with {tuple(arguments)}, but it takes {signature.args}"
+            raise TypingError(msg)
+
+        def generate(context: Any, builder: Any, _: object, values: Any) -> Any:
+            kind = context.call_conv.get_function_type(signature.return_type, signature.args)
+            status, result = context.call_conv.call_function(
+                builder,
+                builder.inttoptr(values[0], kind.as_pointer()),
+                signature.return_type,
+                signature.args,
+                cgutils.unpack_tuple(builder, values[1]),
+            )
+            with cgutils.if_unlikely(builder, status.is_error):
+                context.call_conv.return_status_propagate(builder, status)
+            return result
+
+        return signature.return_type(address, arguments), generate
+
+    return call
+
+
+@cache
+def address_of(compiled: Any, signature: Any) -> int:
+    """The address of a kernel for these types, compiled if need be."""
+    compiled.compile(signature.args)
+    result = compiled.overloads[signature.args]
+    if result.signature.return_type != signature.return_type:
+        msg = f"{compiled} returns {result.signature.return_type}, not {signature.return_type}"
+        raise TypeError(msg)
+    return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))

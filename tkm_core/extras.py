@@ -1,0 +1,23 @@
+"""Extras: which one brings a package that the core does without."""
+
+EXTRAS = {
+    "raster": ("rasterio",),
+    "streets": ("osmium",),
+    "plot": ("orjson", "PIL", "plotly", "pydeck"),
+    "app": ("authlib", "httpx", "starlette", "streamlit", "uvicorn"),
+}
+"""Packages of each extra by the name they are imported with; all others come with "geo"."""
+
+
+def needs_extra(what: str, missing: ModuleNotFoundError) -> ModuleNotFoundError:
+    """The error that says which extra brings a missing package.
+
+    Examples
+    --------
+    >>> print(needs_extra("make_plan", ModuleNotFoundError("No module named 'pandas'", name="pandas")))
+    make_plan needs pandas, which is not installed: pip install 'evenreach[geo]' brings it.
+    """
+    package = (missing.name or "").split(".")[0]
+    extra = next((extra for extra, packages in EXTRAS.items() if package in packages), "geo")
+    msg = f"{what} needs {package}, which is not installed: pip install 'evenreach[{extra}]' brings it."
+    return ModuleNotFoundError(msg, name=missing.name)
