@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tkm_core.units import METRES, with_unit
+from tkm_core.units import METRES, with_unit, worded
 
 KEY, MORE = "key figures", "more figures"  # of the story, the report and the command line
 COMPARED, COUNTED = "comparison of methods", "how many"
@@ -60,7 +60,7 @@ class Measure:
     along_dial: bool = True
 
     def value(self, measured: Any, unit: str) -> Any:
-        """A value or an array, measured in metres, as it is shown; NaN where nothing was measured."""
+        """A value or an array, measured in metres or minutes, as it is shown; NaN where nothing was measured."""
         metres = np.nan if measured is None else np.asarray(measured, dtype=float)
         shown = metres * 100 if self.percent else metres / METRES[unit] ** self.power
         return float(shown) if np.ndim(shown) == 0 else shown
@@ -81,7 +81,12 @@ class Measure:
         """The label of a row with its unit: "Farthest home, km"."""
         return self._labelled(self.row.format(**words), unit, None)
 
+    def words(self, unit: str) -> str:
+        """What is measured, in the words of what trips are measured in: "average distance", "average travel time"."""
+        return worded(self.axis, unit)
+
     def _labelled(self, words: str, unit: str, standard: float | None) -> str:
+        words = worded(words, unit)
         if self.percent:
             limit = "the standard" if standard is None else f"{standard / METRES[unit]:g} {unit}"
             return f"{words.format(standard=limit)}, %"
@@ -104,12 +109,14 @@ MEASURES: Mapping[str, Measure] = {
             "the average trip is {length} longer", _m(KEY, COMPARED, COUNTED, UTILITY, SAVED, PRINTED),
         ),
         Measure(
-            "p95_distance", "95th percentile", "95th percentile", "95th percentile", 1,
-            "the 95th percentile is {length} longer", _m(KEY, COMPARED, COUNTED, FAIRNESS, SAVED, PRINTED),
+            "p95_distance", "95 % live within", "95 % within", "distance within which 95 % live", 1,
+            "the distance within which 95 % live is {length} longer",
+            _m(KEY, COMPARED, COUNTED, FAIRNESS, SAVED, PRINTED),
         ),
         Measure(
-            "overall_variance_of_distance", "Variance of the distance", "Variance", "variance of the distance", 2,
-            "the distances vary more", _m(KEY, COMPARED, COUNTED, FAIRNESS, SAVED, PRINTED),
+            "overall_variance_of_distance", "How unequal (variance of the distance)", "How unequal (variance)",
+            "how unequal the distances are (variance)", 2, "the distances are more unequal",
+            _m(KEY, COMPARED, COUNTED, FAIRNESS, SAVED, PRINTED),
         ),
         Measure(
             "share_within", "{many} within {standard}", "Within {standard}", "share within the standard", 0,
@@ -117,23 +124,24 @@ MEASURES: Mapping[str, Measure] = {
             more_is_better=True, percent=True, decimals=1,
         ),
         Measure(
-            "median_distance", "Median distance", "Median", "median distance", 1,
-            "the median trip is {length} longer", _m(MORE, SAVED),
+            "median_distance", "Half live within (median)", "Half within", "distance within which half live", 1,
+            "the distance within which half live is {length} longer", _m(MORE, SAVED),
         ),
         Measure(
-            "p90_distance", "90th percentile", "90th percentile", "90th percentile", 1,
-            "the 90th percentile is {length} longer", _m(MORE),
+            "p90_distance", "90 % live within", "90 % within", "distance within which 90 % live", 1,
+            "the distance within which 90 % live is {length} longer", _m(MORE),
         ),
         Measure(
             "worst_decile_mean", "Average of the worst-off 10 %", "Worst-off 10 %", "average of the worst-off 10 %", 1,
             "the worst-off 10 % travel {length} farther on average", _m(MORE, SAVED),
         ),
         Measure(
-            "kolm_pollak_ede", "Kolm-Pollak equivalent distance", "Kolm-Pollak", "Kolm-Pollak equivalent distance", 1,
-            "the Kolm-Pollak equivalent distance is {length} longer", _m(MORE),
+            "kolm_pollak_ede", "Average that counts long trips more (Kolm-Pollak)", "Kolm-Pollak",
+            "average that counts long trips more (Kolm-Pollak)", 1,
+            "the average that counts long trips more is {length} longer", _m(MORE),
         ),
         Measure(
-            "gini", "Gini coefficient of the distance", "Gini", "Gini coefficient of the distance", 0,
+            "gini", "How unequal, from 0 to 1 (Gini)", "Gini", "how unequal the distances are, from 0 to 1 (Gini)", 0,
             "the distances are less equal", _m(MORE, SAVED, PRINTED), decimals=3,
         ),
         Measure(
@@ -141,8 +149,8 @@ MEASURES: Mapping[str, Measure] = {
             "the mean squared distance is larger", _m(MORE, COMPARED, UTILITY, SAVED, PRINTED),
         ),
         Measure(
-            "overall_variance", "Variance of the squared distance", "Variance of d²",
-            "variance of the squared distance", 4,
+            "overall_variance", "How unequal (variance of the squared distance)", "Variance of d²",
+            "how unequal the squared distances are (variance)", 4,
             "the squared distances vary more", _m(MORE, FAIRNESS, SAVED),
         ),
         Measure(

@@ -1,13 +1,72 @@
-"""Lengths with their units: conversion, round steps and formatting."""
+"""Lengths and times with their units: conversion, round steps and formatting."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-METRES = {"km": 1000.0, "mi": 1609.344}
-WORDS = {"km": "km", "mi": "miles"}
+METRES = {"km": 1000.0, "mi": 1609.344, "min": 1.0}
+"""What one of a unit that is shown is in the unit that is measured: metres, or minutes."""
+WORDS = {"km": "km", "mi": "miles", "min": "minutes"}
+ONE = {"km": "km", "mi": "mile", "min": "minute"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What trips are measured in, and the words for it.
+
+    Attributes
+    ----------
+    one, many : str
+        "distance", "distances"; or "travel time", "travel times".
+    units : tuple of str
+        In which it can be shown, the usual one first.
+    suffix : str
+        Of column names in exports.
+    """
+
+    one: str
+    many: str
+    units: tuple[str, ...]
+    suffix: str
+
+
+KINDS = {
+    "m": Kind("distance", "distances", ("km", "mi"), "m"),
+    "min": Kind("travel time", "travel times", ("min",), "min"),
+}
+
+
+LENGTHS = KINDS["m"].units
+
+
+def kind_of(unit: str) -> Kind:
+    """What a unit that is shown measures.
+
+    Examples
+    --------
+    >>> kind_of("mi").one, kind_of("min").one
+    ('distance', 'travel time')
+    """
+    return next(kind for kind in KINDS.values() if unit in kind.units)
+
+
 POWERS = {0: "", 1: "", 2: "²", 4: "⁴"}
+
+
+def worded(text: str, unit: str) -> str:
+    """A text about distances in the words of what is measured.
+
+    Examples
+    --------
+    >>> worded("the distances are more unequal", "min"), worded("average distance", "km")
+    ('the travel times are more unequal', 'average distance')
+    """
+    kind = kind_of(unit)
+    return (
+        text if kind.one == "distance" else text.replace("distances", kind.many).replace("distance", kind.one)
+    )
 
 
 def check_unit(unit: str) -> str:
@@ -18,10 +77,10 @@ def check_unit(unit: str) -> str:
     >>> check_unit("furlong")
     Traceback (most recent call last):
     ...
-    ValueError: Distances can be shown in km or mi, not in 'furlong'.
+    ValueError: Distances can be shown in km, mi or min, not in 'furlong'.
     """
     if unit not in METRES:
-        msg = f"Distances can be shown in {' or '.join(METRES)}, not in {unit!r}."
+        msg = f"Distances can be shown in {', '.join(list(METRES)[:-1])} or {list(METRES)[-1]}, not in {unit!r}."
         raise ValueError(msg)
     return unit
 

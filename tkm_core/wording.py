@@ -1,5 +1,6 @@
 """Plurals, lists and numbers in sentences."""
 
+import math
 from collections.abc import Sequence
 
 IRREGULAR = {"people": "person", "persons": "person", "children": "child", "families": "family"}
@@ -85,6 +86,17 @@ def ordinal(number: int) -> str:
     if number % 100 in (11, 12, 13):
         return f"{number}th"
     return f"{number}{ENDINGS.get(number % 10, 'th')}"
+
+
+def dial_text(t: float) -> str:
+    """A setting of the dial as it is shown.
+
+    Examples
+    --------
+    >>> dial_text(0.3), dial_text(1230.0), dial_text(math.inf)
+    ('0.3', '1,230', '∞')
+    """
+    return "∞" if math.isinf(t) else f"{t:,.0f}" if t >= 1000 else f"{t:g}"
 
 
 def article(number: int) -> str:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.clustering.problems import TILTS, problems, slow_city_cost, slow_nearest, slow_tilted_sse
-from tkm_core import evaluate, neighbourhood_radius
+from tkm_core import evaluate, evaluate_distances, neighbourhood_radius
 
 
 @settings(max_examples=80, deadline=None)
@@ -121,7 +121,7 @@ def test_hessian_is_at_least_twice_the_share_of_the_cluster(problem, t):
 
 def test_on_unit_norm_data_tilted_sse_rises_and_tilted_variance_falls_with_t():
     """The paper's theorems on fairness and monotonicity: k = 1, every point of norm 1."""
-    from tkm_core.clustering.compiled.tilted_mean import tilted_mean
+    from tests.clustering.problems import tilted_mean
 
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -158,3 +158,32 @@ def test_one_resident_and_everyone_at_the_door():
     found = evaluate([[1.0, 2.0]], [[1.0, 2.0]], t=5.0, standard=0.0)
     assert found.largest_distance == found.gini == found.kolm_pollak_ede == found.worst_decile_mean == 0
     assert found.share_within == 1
+
+
+def test_distances_of_any_kind_are_measured_as_those_of_the_plane():
+    rng = np.random.default_rng(0)
+    X, C, w = rng.normal(size=(80, 2)), rng.normal(size=(4, 2)), rng.integers(0, 9, 80).astype(float)
+    near = neighbourhood_radius(X, 4, w)
+    plane = evaluate(X, C, t=0.7, sample_weight=w, standard=0.8, neighbourhood=near)
+    table = evaluate_distances(
+        plane.distance, plane.labels, t=0.7, sample_weight=w, n_facilities=4, standard=0.8, neighbourhood=near
+    )
+    for name, value in vars(plane).items():
+        assert np.asarray(getattr(table, name), float) == pytest.approx(np.asarray(value, float)), name
+
+
+@pytest.mark.parametrize(
+    ("distance", "labels", "more", "sentence"),
+    [
+        ([1.0, -1.0], [0, 0], {}, "0 or more"),
+        ([1.0, np.inf], [0, 0], {}, "infinite"),
+        ([1.0, 2.0], [0], {}, "number of a facility for each of the 2"),
+        ([1.0, 2.0], [0.0, 1.0], {}, "number of a facility"),
+        ([1.0, 2.0], [0, -1], {}, "from -1 to 0"),
+        ([1.0, 2.0], [0, 2], {"n_facilities": 2}, "from 0 to 1"),
+    ],
+)
+def test_bad_distances_get_a_sentence(distance, labels, more, sentence):
+    with pytest.raises(ValueError) as raised:
+        evaluate_distances(distance, labels, **more)
+    assert sentence in str(raised.value)

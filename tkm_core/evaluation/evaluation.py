@@ -1,6 +1,7 @@
 """Every measure of a set of facilities, in one place, whatever method made them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,12 +18,15 @@ from tkm_core.clustering import (
     served,
     tilt,
     tilted_sse_by_cluster,
+    unit_for,
 )
+from tkm_core.measures import MEASURES
+from tkm_core.notebooks import data_frame, figure, html_table
 
 KOLM_POLLAK_EPS = -1.0  # inequality aversion; negative because distance is a burden
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """What a set of facilities means for the residents; distances in the units of X, all weighted.
 
@@ -77,6 +81,62 @@ class Evaluation:
     share_within: float | None
     fairness_ratio: float | None
 
+    @property
+    def _measures(self) -> dict[str, float]:
+        """Every measure of the table that was taken."""
+        return {key: getattr(self, key) for key in MEASURES if getattr(self, key) is not None}
+
+    def __repr__(self) -> str:
+        shown = (
+            f"{key} {figure(getattr(self, key))}" for key in ("mean_distance", "largest_distance", "gini")
+        )
+        return (
+            f"<Evaluation: {len(self.population)} facilities, {len(self.labels):,} residents, t = {self.t:.3g}; "
+            f"{', '.join(shown)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Every measure, by name."""
+        rows = [(MEASURES[key].axis, key, figure(value)) for key, value in self._measures.items()]
+        title = (
+            f"Evaluation: {len(self.population)} facilities, {len(self.labels):,} residents, t = {self.t:.3g}"
+        )
+        return html_table(title, ["", "name", "value"], rows, ["Distances are in the units of X."])
+
+    def to_frame(self, of: str = "measures") -> Any:
+        """The evaluation as a table.
+
+        Parameters
+        ----------
+        of : {"measures", "facilities", "residents"}
+            One row for each measure, facility, or resident.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> evaluate([[0.0], [1.0], [5.0]], [[0.0], [4.0]]).to_frame("residents")["distance"].tolist()
+        [0.0, 1.0, 1.0]
+        """
+        if of == "facilities":
+            names = (
+                "population",
+                "max_distance",
+                "variance",
+                "variance_of_distance",
+                "tilted_sse_by_cluster",
+            )
+            return data_frame({name: getattr(self, name) for name in names}).rename_axis("facility")
+        if of == "residents":
+            return data_frame({"facility": self.labels, "distance": self.distance})
+        if of != "measures":
+            msg = f"An evaluation has a table of measures, facilities and residents, not of {of!r}."
+            raise ValueError(msg)
+        values = list(self._measures.values())
+        return data_frame({"value": values}, list(self._measures)).rename_axis("measure")
+
 
 def evaluate(
     X: ArrayLike,
@@ -89,20 +149,32 @@ def evaluate(
 ) -> Evaluation:
     """Judge facilities at ``centers`` for residents ``X``, each served by the nearest.
 
+    With f_i the squared distance of resident i, w_i their weight and W the sum of all weights, the tilted cost of
+    facility j is
+
+        phi_j = (1/t) log[ (1/W) (sum over residents i of j: w_i e^{t f_i}  +  sum over all others: w_i e^0) ]:
+
+    residents of other facilities count as if they stood at distance 0. ``tilted_sse`` is the sum of the phi_j,
+    ``city_cost`` is (1/t) log[(1/W) sum_i w_i e^{t f_i}]. At t = 0 both are the mean squared distance.
+
     Parameters
     ----------
-    X : array (n, d)
+    X : array (n, d) or GeoDataFrame of points on a plane map
         Residents.
     centers : array (k, d)
         Facilities, whatever method placed them.
     t : float
-        The tilt for ``tilted_sse`` and ``city_cost``; may be infinite.
+        The tilt for ``tilted_sse`` and ``city_cost``, in the unit of 1/X²; may be infinite.
     sample_weight : array (n,), optional
         Population of each resident point.
     standard : float, optional
         A service standard (a distance) for ``share_within``.
     neighbourhood : array (n,), optional
         Neighbourhood radius of each resident, from ``neighbourhood_radius``, for ``fairness_ratio``.
+
+    Returns
+    -------
+    Evaluation
 
     Examples
     --------
@@ -113,11 +185,82 @@ def evaluate(
     points = check_points(X)
     sites = check_centers(centers, points.shape[1], "centers")
     people = check_weights(sample_weight, len(points))
-    t = check_t(t)
-    k = len(sites)
+    # lengths in units of the farthest: nothing overflows or vanishes on the way
+    labels, f, unit = served(points, sites, people > 0)
+    return _measured(labels, f, unit, len(sites), people, check_t(t), standard, neighbourhood)
+
+
+def evaluate_distances(
+    distance: ArrayLike,
+    labels: ArrayLike,
+    *,
+    t: float = 0.0,
+    sample_weight: ArrayLike | None = None,
+    n_facilities: int | None = None,
+    standard: float | None = None,
+    neighbourhood: ArrayLike | None = None,
+) -> Evaluation:
+    """Judge a plan by any distances: along streets, in minutes, from a table.
+
+    Parameters
+    ----------
+    distance : array (n,)
+        From each resident to the facility that serves them.
+    labels : int array (n,)
+        The number of that facility, from 0.
+    t : float
+        The tilt for ``tilted_sse`` and ``city_cost``, in the unit of 1/distance²; may be infinite.
+    sample_weight : array (n,), optional
+        Population of each resident point.
+    n_facilities : int, optional
+        How many facilities there are, if some at the end serve nobody.
+    standard : float, optional
+        A service standard (a distance) for ``share_within``.
+    neighbourhood : array (n,), optional
+        Neighbourhood radius of each resident in the same distances, for ``fairness_ratio``.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> found = evaluate_distances([3.0, 1.0, 2.0], [0, 1, 1], standard=2.0)
+    >>> found.mean_distance, found.population.tolist(), found.share_within
+    (2.0, [1.0, 2.0], 0.666...)
+    """
+    far = check_points(np.ravel(np.asarray(distance))[:, None], "distance")[:, 0]
+    people = check_weights(sample_weight, len(far))
+    if far.min() < 0:
+        msg = f"distance is {far.min()} in row {int(far.argmin())}; a distance is 0 or more."
+        raise ValueError(msg)
+    served_by = np.asarray(labels)
+    if served_by.shape != far.shape or not np.issubdtype(served_by.dtype, np.integer):
+        msg = f"labels has shape {served_by.shape}; it needs the number of a facility for each of the {len(far)} rows."
+        raise ValueError(msg)
+    k = int(served_by.max()) + 1 if n_facilities is None else n_facilities
+    if served_by.min() < 0 or served_by.max() >= k:
+        msg = f"labels reach from {served_by.min()} to {served_by.max()}; facilities are numbered from 0 to {k - 1}."
+        raise ValueError(msg)
     live = people > 0
-    # lengths in units of the farthest, weights near the middle of their range: nothing overflows or vanishes on the way
-    labels, f, unit = served(points, sites, live)
+    unit = unit_for(float(far[live].max()))
+    f = (far / unit) ** 2
+    return _measured(served_by.astype(np.int32), f, unit, k, people, check_t(t), standard, neighbourhood)
+
+
+def _measured(
+    labels: Labels,
+    f: Floats,
+    unit: float,
+    k: int,
+    people: Floats,
+    t: float,
+    standard: float | None,
+    neighbourhood: ArrayLike | None,
+) -> Evaluation:
+    """Every measure, from each resident's facility and squared distance in units of unit²."""
+    live = people > 0
+    # weights near the middle of their range: no share vanishes
     weights, tilted = level_weights(people), tilt(t, unit)
     distance = np.sqrt(f)
     total = float(weights.sum())
@@ -138,7 +281,7 @@ def evaluate(
         mean = float(np.dot(weights, values)) / total
         return float(np.dot(weights, (values - mean) ** 2)) / total
 
-    population = per_cluster(np.ones(len(points)))
+    population = per_cluster(np.ones(len(f)))
     max_distance = np.zeros(k)
     np.maximum.at(max_distance, labels[live], distance[live])
     order = np.argsort(peopled[1], kind="stable")
@@ -150,7 +293,7 @@ def evaluate(
     if neighbourhood is not None:
         radius = np.asarray(neighbourhood, dtype=np.float64)
         if radius.shape != distance.shape:
-            msg = f"neighbourhood has shape {radius.shape}; it needs one for each of the {len(points)} residents."
+            msg = f"neighbourhood has shape {radius.shape}; it needs one for each of the {len(f)} residents."
             raise ValueError(msg)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratios = np.where(distance[live] == 0, 0.0, distance[live] / (radius[live] / unit))
