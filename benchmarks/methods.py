@@ -1,4 +1,4 @@
-"""The seven methods on the same residents: seconds, and how many times k-means++ in the same run."""
+"""The methods on the same residents: seconds, and how many times k-means++ in the same run."""
 
 from time import perf_counter
 

@@ -3,7 +3,6 @@ import pytest
 
 from tkm_core.clustering.estimator import TiltedKMeans
 from tkm_core.experiments import EXPERIMENTS, blobs
-from tkm_core.experiments.convergence import by_epochs, by_rate, by_t
 from tkm_core.experiments.model import seed_of
 
 SHORT = {"repeats": 2, "iterations": 30, "size": 120, "k": 3}
@@ -16,7 +15,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def result(data):
-    return by_t(data, t=(0.1, 1.0), **SHORT)
+    return EXPERIMENTS["convergence-t"].run(data, t=(0.1, 1.0), **SHORT)
 
 
 def test_one_row_an_iteration(result):
@@ -52,10 +51,11 @@ def test_lines_are_means_over_the_repeats(result):
 
 
 @pytest.mark.parametrize(
-    ("run", "column", "values"), [(by_epochs, "n_epochs", (1, 9)), (by_rate, "learning_rate", (0.01, 0.05))]
+    ("name", "column", "values"),
+    [("convergence-epochs", "n_epochs", (1, 9)), ("convergence-lr", "learning_rate", (0.01, 0.05))],
 )
-def test_more_work_an_iteration_gets_farther(data, run, column, values):
-    table = run(data, **{column: values}, **SHORT).table
+def test_more_work_an_iteration_gets_farther(data, name, column, values):
+    table = EXPERIMENTS[name].run(data, **{column: values}, **SHORT).table
     low, high = (table[(table[column] == value) & (table["iteration"] == 30)] for value in values)
     assert (high["tilted_sse"].to_numpy() < low["tilted_sse"].to_numpy()).all()
     first = table[table["iteration"] == 0].groupby("repeat")["tilted_sse"]

@@ -2,11 +2,14 @@ import numpy as np
 import pytest
 
 from tkm_core.experiments import EXPERIMENTS, Dataset, blobs
-from tkm_core.experiments.methods_on_samples import by_cluster, sse_by_k
 from tkm_core.experiments.model import seed_of
-from tkm_core.methods import METHODS, run_method
+from tkm_core.methods import FOR_ANYONE, describe, run_method
 
 SMALL = {"size": 80, "repeats": 2}
+
+
+def by_cluster(*arguments, measure, **options):
+    return EXPERIMENTS[measure.replace("_", "-")].run(*arguments, **options)
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +19,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def costs(data):
-    return sse_by_k(data, k=(2, 4), t=(0.1, 0.5), **SMALL)
+    return EXPERIMENTS["sse-vs-k"].run(data, k=(2, 4), t=(0.1, 0.5), **SMALL)
 
 
 def slow_sse(X, centers):
@@ -24,7 +27,7 @@ def slow_sse(X, centers):
 
 
 def test_every_method_runs_on_every_sample(costs):
-    labels = {"TKM t = 0.1", "TKM t = 0.5", "k-means++", "NF", "JKL", "MV", "FR", "SFR"}
+    labels = {"TKM t = 0.1", "TKM t = 0.5", *(describe(name).title for name in FOR_ANYONE[1:])}
     assert set(costs.table["method"]) == labels
     assert len(costs.table) == 2 * 2 * 2 * len(labels)
     assert costs.complete
@@ -113,7 +116,7 @@ def test_weights_are_drawn_and_judged():
 def test_the_papers_solver_can_be_asked_for(data):
     shared = {"k": (3,), "methods": ("tkm",), "t": (0.1,), "repeats": 1, "size": 80}
     found = {
-        solver: sse_by_k(data[:1], solver=solver, **shared).table["sse"].item()
+        solver: EXPERIMENTS["sse-vs-k"].run(data[:1], solver=solver, **shared).table["sse"].item()
         for solver in ("newton", "sgd")
     }
     seed = seed_of(0, 0)
@@ -123,12 +126,12 @@ def test_the_papers_solver_can_be_asked_for(data):
     assert found["sgd"] == pytest.approx(slow_sse(X, centers), rel=1e-12)
     assert found["sgd"] != found["newton"]
     with pytest.raises(ValueError, match="solver is 'adam'"):
-        sse_by_k(data, solver="adam")
+        EXPERIMENTS["sse-vs-k"].run(data, solver="adam")
 
 
 def test_registry_has_the_papers_settings():
     full = EXPERIMENTS["sse-vs-k"].settings
     assert full["k"] == tuple(range(3, 11))
     assert (full["repeats"], full["size"], full["t"]) == (10, 1000, (0.01, 0.05, 0.1, 0.2))
-    assert full["methods"] == METHODS
+    assert full["methods"] == FOR_ANYONE
     assert EXPERIMENTS["variance"].settings["k"] == EXPERIMENTS["max-distance"].settings["k"] == 4

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from tkm_core.experiments import sample
-from tkm_core.experiments.monotone import alternate, monotone
+from tkm_core.experiments import EXPERIMENTS, sample
+from tkm_core.experiments.monotone import alternate
 
 
 def plain_costs(X, labels, centers, t):
@@ -13,7 +13,7 @@ def plain_costs(X, labels, centers, t):
 
 @pytest.fixture(scope="module")
 def result():
-    return monotone([sample("sacramento", 0)], t=(0.1, 1.0), repeats=6, size=300)
+    return EXPERIMENTS["monotone"].run([sample("sacramento", 0)], t=(0.1, 1.0), repeats=6, size=300)
 
 
 def test_the_tilted_sse_rises_under_assignment_and_the_city_cost_never(result):

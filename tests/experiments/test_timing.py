@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from tkm_core.experiments import Dataset, timing
-from tkm_core.experiments.timing import DONE, TOO_FEW, TOO_LONG, TOO_MUCH, foreseen, running_time
+from tkm_core.experiments import EXPERIMENTS, Dataset, timing
+from tkm_core.experiments.timing import DONE, TOO_FEW, TOO_LONG, TOO_MUCH, foreseen
 
 
 @pytest.fixture(scope="module")
@@ -11,7 +11,7 @@ def city():
 
 
 def test_each_method_is_timed_and_tkm_twice(city):
-    result = running_time([city], sizes=(100, 300), methods=("tkm", "jkl", "mv"))
+    result = EXPERIMENTS["running-time"].run([city], sizes=(100, 300), methods=("tkm", "jkl", "mv"))
     assert result.table["method"].unique().tolist() == ["TKM", "TKM by SGD", "JKL", "MV"]
     assert (result.table["status"] == DONE).all()
     assert (result.table["seconds"] > 0).all()
@@ -23,7 +23,9 @@ def test_each_method_is_timed_and_tkm_twice(city):
 
 
 def test_what_cannot_run_is_said_and_not_started(city):
-    result = running_time([city], sizes=(50_000, 100_000), methods=("fr", "mv"), max_seconds=30)
+    result = EXPERIMENTS["running-time"].run(
+        [city], sizes=(50_000, 100_000), methods=("fr", "mv"), max_seconds=30
+    )
     status = result.table.set_index(["method", "n"])["status"]
     assert status["FR", 50_000] in (TOO_LONG, TOO_MUCH)
     assert status["MV", 100_000] == TOO_FEW
@@ -36,7 +38,7 @@ def test_what_cannot_run_is_said_and_not_started(city):
 
 def test_a_run_beyond_its_time_is_ended(city, monkeypatch):
     monkeypatch.setattr(timing, "foreseen", lambda *_: DONE)
-    result = running_time([city], sizes=(2_000,), methods=("mv",), max_seconds=1e-6)
+    result = EXPERIMENTS["running-time"].run([city], sizes=(2_000,), methods=("mv",), max_seconds=1e-6)
     assert result.table["status"].tolist() == [TOO_LONG]
 
 

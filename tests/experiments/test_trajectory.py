@@ -3,14 +3,13 @@ import pytest
 from scipy.optimize import minimize
 
 from tkm_core.experiments import EXPERIMENTS, Dataset, blobs
-from tkm_core.experiments.trajectory import trajectory
 
 FEW = (0.01, 0.5, 5.0, 100.0)
 
 
 @pytest.fixture(scope="module")
 def result():
-    return trajectory([blobs(2, seed=0)], k=(1, 2), t=FEW)
+    return EXPERIMENTS["trajectory"].run([blobs(2, seed=0)], k=(1, 2), t=FEW)
 
 
 def test_one_facility_follows_the_minimum_of_the_tilted_cost(result):
@@ -45,7 +44,7 @@ def test_colours_run_from_blue_to_red_and_panels_keep_the_shape(result):
 
 
 def test_lines_have_a_gap_where_the_plan_jumps():
-    result = trajectory([blobs(3, seed=0)], k=(2,))
+    result = EXPERIMENTS["trajectory"].run([blobs(3, seed=0)], k=(2,))
     steps = result.table.drop_duplicates("t")
     jumps = int((np.diff(steps["arrangement"]) != 0).sum())
     assert jumps >= 1
@@ -56,7 +55,7 @@ def test_lines_have_a_gap_where_the_plan_jumps():
 @pytest.mark.parametrize("d", [1, 3])
 def test_other_dimensions_are_drawn_flat(d):
     X = np.random.default_rng(0).normal(size=(60, d))
-    result = trajectory([Dataset("cloud", X)], k=(2,), t=FEW)
+    result = EXPERIMENTS["trajectory"].run([Dataset("cloud", X)], k=(2,), t=FEW)
     assert {f"x{axis + 1}" for axis in range(d)} <= set(result.table.columns)
     assert len(result.figure.data[0].x) == 60
 

@@ -16,8 +16,9 @@ def run(name, *args, **kwargs):
 
 
 def test_the_promised_names_in_order():
-    assert METHODS == ("tkm", "kmeans++", "nf", "jkl", "mv", "fr", "sfr")
-    assert ON_POINTS == ["jkl", "mv", "fr", "sfr"]
+    assert METHODS[:7] == ("tkm", "kmeans++", "nf", "jkl", "mv", "fr", "sfr")
+    assert ON_POINTS[:4] == ["jkl", "mv", "fr", "sfr"]
+    assert [name for name in METHODS[:7] if describe(name).scales] == ["tkm", "kmeans++"]
     for name in METHODS:
         entry = describe(name)
         assert entry.title and entry.source

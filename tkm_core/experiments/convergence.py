@@ -1,6 +1,8 @@
 """Tilted SSE against the iterations of the paper's SGD: by t, by epochs, by learning rate."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,9 @@ import plotly.graph_objects as go
 
 from tkm_core.arrays import Floats
 from tkm_core.clustering import TiltedKMeans
+from tkm_core.experiments.data import cities_and_blobs
 from tkm_core.experiments.drawing import panels, place, ramp, spread_line
-from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
+from tkm_core.experiments.model import SAMPLE_SIZE, Experiment, Job, Result, Run, Sample
 from tkm_core.progress import Progress
 
 DIALS = (0.01, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -19,78 +22,18 @@ RATES = (0.01, 0.02, 0.03, 0.04, 0.05)
 SETTLED = 0.01  # of the start's tilted SSE: nearer than that to its end, a run counts as arrived
 
 
-def by_t(
-    data: Sequence[Dataset],
-    *,
-    t: Sequence[float] = DIALS,
-    learning_rate: float = 0.05,
-    n_epochs: int = 5,
-    batch_size: int = 100,
-    **options: Any,
-) -> Result:
-    """Effect of t on the convergence of TKM; ``options`` as in ``convergence``."""
-    fixed = {"learning_rate": learning_rate, "n_epochs": n_epochs, "batch_size": batch_size}
-    return convergence(data, "t", "t", list(t), fixed, **options)
-
-
-def by_epochs(
-    data: Sequence[Dataset],
-    *,
-    n_epochs: Sequence[int] = EPOCHS,
-    t: float = 0.5,
-    learning_rate: float = 0.03,
-    batch_size: int = 50,
-    **options: Any,
-) -> Result:
-    """Effect of the number of epochs on the convergence of TKM; ``options`` as in ``convergence``."""
-    fixed = {"t": t, "learning_rate": learning_rate, "batch_size": batch_size}
-    return convergence(data, "n_epochs", "epochs", list(n_epochs), fixed, **options)
-
-
-def by_rate(
-    data: Sequence[Dataset],
-    *,
-    learning_rate: Sequence[float] = RATES,
-    t: float = 0.5,
-    n_epochs: int = 5,
-    batch_size: int = 50,
-    **options: Any,
-) -> Result:
-    """Effect of the learning rate on the convergence of TKM; ``options`` as in ``convergence``."""
-    fixed = {"t": t, "n_epochs": n_epochs, "batch_size": batch_size}
-    return convergence(data, "learning_rate", "learning rate", list(learning_rate), fixed, **options)
-
-
-def convergence(
-    data: Sequence[Dataset],
-    vary: str,
-    words: str,
-    values: Sequence[float],
-    fixed: dict[str, Any],
-    *,
-    k: int = 4,
-    repeats: int = 10,
-    iterations: int = 500,
-    size: int = SAMPLE_SIZE,
-    seed: int = 0,
-    progress: Progress | None = None,
-    theme: str = "light",
-) -> Result:
+def convergence(run: Run, *, vary: str, words: str, k: int, iterations: int, **options: Any) -> Result:
     """Run the SGD solver with one option varied, and the exact solver beside it as the mark to reach.
 
     Parameters
     ----------
-    data : sequence of Dataset
+    run : Run
     vary, words : str
         The option of ``TiltedKMeans`` that varies, and what people call it.
-    values : sequence of float
-        Its values.
-    fixed : dict
-        The other options.
-    k, repeats, iterations, size, seed : int
-        Facilities; samples of each data set; iterations of a run; points of a sample; seed of all of it.
-    progress, theme
-        Whom to report to; "light" or "dark".
+    k, iterations : int
+        Facilities; iterations of a run.
+    **options
+        Of ``TiltedKMeans``: t, n_epochs, learning_rate and batch_size; the one that varies has several values.
 
     Returns
     -------
@@ -101,18 +44,20 @@ def convergence(
     Examples
     --------
     >>> from tkm_core.experiments import blobs
-    >>> found = by_t([blobs(2, seed=0)], t=(0.1,), k=2, repeats=1, iterations=3)
+    >>> found = BY_T.run([blobs(2, seed=0)], t=(0.1,), k=2, repeats=1, iterations=3)
     >>> found.table["iteration"].tolist()
     [0, 1, 2, 3]
     """
+    values = options.pop(vary)
 
     def job(sample: Sample, value: float) -> Job:
         def work(_: Progress) -> pd.DataFrame:
             X, weights = sample.draw()
-            options = {**fixed, vary: value}
-            run = TiltedKMeans(k, solver="sgd", max_iter=iterations, random_state=sample.seed, **options)
-            history = run.fit(X, sample_weight=weights).history_
-            exact = TiltedKMeans(k, t=options["t"], random_state=sample.seed).fit(X, sample_weight=weights)
+            used = {**options, "scale": 1.0, vary: value}
+            model = TiltedKMeans(k, solver="sgd", max_iter=iterations, random_state=sample.seed, **used)
+            history = model.fit(X, sample_weight=weights).history_
+            exact = TiltedKMeans(k, t=used["t"], scale=1.0, random_state=sample.seed)
+            exact.fit(X, sample_weight=weights)
             return pd.DataFrame(
                 {
                     "data": sample.source.name,
@@ -127,11 +72,9 @@ def convergence(
 
         return sample.words(f"{words} {value:g}"), work
 
-    drawn = samples(data, repeats=repeats, size=size, seed=seed)
-    jobs = [job(sample, value) for sample in drawn for value in values]
-    table, stopped = gather(jobs, progress)
+    table, stopped = run.gather([job(sample, value) for sample in run.samples() for value in values])
     notes = (*_findings(table, vary, words), *stopped)
-    return Result(table, _draw(table, vary, words, theme), notes, not stopped)
+    return Result(table, _draw(table, vary, words, run.theme), notes, not stopped)
 
 
 def _draw(table: pd.DataFrame, vary: str, words: str, theme: str) -> go.Figure:
@@ -206,3 +149,38 @@ def _findings(table: pd.DataFrame, vary: str, words: str) -> tuple[str, ...]:
             f"{runs['rose'].mean():.0f} % of its steps."
         )
     return tuple(notes)
+
+
+def _by(vary: str, words: str, **fixed: Any) -> Callable[..., Result]:
+    return partial(convergence, vary=vary, words=words, **fixed)
+
+
+SETTINGS = {"repeats": 10, "k": 4, "iterations": 500, "size": SAMPLE_SIZE}
+BY_T = Experiment(
+    name="convergence-t",
+    title="Convergence by t",
+    description="Tilted SSE over the iterations of the paper's SGD for six values of t; dotted: the exact solver.",
+    paper_figure="Effect of t on the convergence of TKM",
+    work=_by("t", "t", learning_rate=0.05, n_epochs=5, batch_size=100),
+    data=cities_and_blobs,
+    settings={**SETTINGS, "t": DIALS},
+    quick={"repeats": 1, "iterations": 60, "size": 500},
+)
+BY_EPOCHS = replace(
+    BY_T,
+    name="convergence-epochs",
+    title="Convergence by epochs",
+    description="Tilted SSE over the iterations of the paper's SGD with 1 to 9 gradient steps in each.",
+    paper_figure="Effect of the epoch on the convergence of TKM",
+    work=_by("n_epochs", "epochs", t=0.5, learning_rate=0.03, batch_size=50),
+    settings={**SETTINGS, "n_epochs": EPOCHS},
+)
+BY_RATE = replace(
+    BY_T,
+    name="convergence-lr",
+    title="Convergence by learning rate",
+    description="Tilted SSE over the iterations of the paper's SGD with learning rates from 0.01 to 0.05.",
+    paper_figure="Effect of the learning rate on the convergence of TKM",
+    work=_by("learning_rate", "learning rate", t=0.5, n_epochs=5, batch_size=50),
+    settings={**SETTINGS, "learning_rate": RATES},
+)

@@ -1,8 +1,9 @@
-"""The seven methods on the same samples: SSE against k, variance and maximum distance of each cluster."""
+"""Every method on the same samples: SSE against k, variance and maximum distance of each cluster."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,14 +13,14 @@ import plotly.graph_objects as go
 
 from tkm_core.arrays import Floats
 from tkm_core.evaluation import Evaluation, evaluate, neighbourhood_radius
+from tkm_core.experiments.data import cities_and_blobs
 from tkm_core.experiments.drawing import linear_or_log, panels, place, ramp, spread_line
-from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
+from tkm_core.experiments.model import SAMPLE_SIZE, Experiment, Job, Result, Run, Sample
 from tkm_core.figures import palette
-from tkm_core.methods import METHODS, Solution, describe, run_method
+from tkm_core.methods import BASELINE, FOR_ANYONE, OWN, Solution, describe, run_method
 from tkm_core.progress import Progress
 
 DIALS = (0.01, 0.05, 0.1, 0.2)
-RIVALS = ("jkl", "mv", "fr", "sfr")
 SGD = {"solver": "sgd", "max_iter": 500, "learning_rate": 0.05, "n_epochs": 5, "batch_size": 100}
 REMEMBERED = 10_000  # solutions kept, so that the second experiment on the same samples is free
 _known: dict[tuple[Any, ...], Solution] = {}
@@ -47,7 +48,7 @@ def contenders(methods: Sequence[str], t: Sequence[float], solver: str) -> list[
     found: list[Contender] = []
     for name in methods:
         title = describe(name).title
-        if name == "tkm":
+        if name == OWN:
             found += [Contender(f"{title} t = {dial:g}", name, {**own, "t": dial}) for dial in t]
         else:
             found.append(Contender(title, name, {}))
@@ -55,35 +56,21 @@ def contenders(methods: Sequence[str], t: Sequence[float], solver: str) -> list[
 
 
 def sse_by_k(
-    data: Sequence[Dataset],
-    *,
-    k: Sequence[int] = tuple(range(3, 11)),
-    methods: Sequence[str] = METHODS,
-    t: Sequence[float] = DIALS,
-    solver: str = "newton",
-    repeats: int = 10,
-    size: int = SAMPLE_SIZE,
-    seed: int = 0,
-    progress: Progress | None = None,
-    theme: str = "light",
+    run: Run, *, k: Sequence[int], methods: Sequence[str], t: Sequence[float], solver: str
 ) -> Result:
     """SSE of every method against the number of facilities.
 
     Parameters
     ----------
-    data : sequence of Dataset
+    run : Run
     k : sequence of int
         Numbers of facilities.
     methods : sequence of str
-        Some of ``METHODS``.
+        Some of ``METHODS``; those that look at groups see everyone as one.
     t : sequence of float
         Values of the dial for TKM.
     solver : {"newton", "sgd"}
         TKM's: the exact one, or the paper's SGD with the paper's options.
-    repeats, size, seed : int
-        Samples of each data set, their size, and the seed of all of it.
-    progress, theme
-        Whom to report to; "light" or "dark".
 
     Returns
     -------
@@ -93,42 +80,33 @@ def sse_by_k(
     Examples
     --------
     >>> from tkm_core.experiments import blobs
-    >>> found = sse_by_k([blobs(2, seed=0)], k=(2, 3), methods=("kmeans++", "jkl"), repeats=1)
+    >>> found = SSE.run([blobs(2, seed=0)], k=(2, 3), methods=("kmeans++", "jkl"), repeats=1)
     >>> found.table.groupby("method")["k"].count().to_dict()
     {'JKL': 2, 'k-means++': 2}
     """
     rows = contenders(methods, t, solver)
-    drawn = samples(data, repeats=repeats, size=size, seed=seed)
-    jobs = [_job(sample, count, each) for sample in drawn for count in k for each in rows]
-    table, stopped = gather(jobs, progress)
+    table, stopped = run.gather(
+        [_job(sample, count, each) for sample in run.samples() for count in k for each in rows]
+    )
     labels = [each.label for each in rows]
     notes = (*_sse_findings(table, rows), *_fewer(table), *stopped)
-    return Result(table, _draw_sse(table, labels, theme), notes, not stopped)
+    return Result(table, _draw_sse(table, labels, run.theme), notes, not stopped)
 
 
 def by_cluster(
-    data: Sequence[Dataset],
-    *,
-    measure: str,
-    k: int = 4,
-    methods: Sequence[str] = METHODS,
-    t: Sequence[float] = DIALS,
-    solver: str = "newton",
-    repeats: int = 10,
-    size: int = SAMPLE_SIZE,
-    seed: int = 0,
-    progress: Progress | None = None,
-    theme: str = "light",
+    run: Run, *, measure: str, k: int, methods: Sequence[str], t: Sequence[float], solver: str
 ) -> Result:
-    """A measure of every cluster, the largest first; the other parameters are those of ``sse_by_k``.
+    """A measure of every cluster, the largest first.
 
     Parameters
     ----------
-    data : sequence of Dataset
+    run : Run
     measure : {"variance", "max_distance"}
         Of the squared distance in a cluster, as the paper defines it; or the largest distance in it.
-    k, methods, t, solver, repeats, size, seed, progress, theme
-        As in ``sse_by_k``, with one k.
+    k : int
+        Facilities.
+    methods, t, solver
+        As in ``sse_by_k``.
 
     Returns
     -------
@@ -138,17 +116,15 @@ def by_cluster(
     Examples
     --------
     >>> from tkm_core.experiments import blobs
-    >>> found = by_cluster([blobs(2, seed=0)], measure="variance", k=3, methods=("kmeans++",), repeats=1)
+    >>> found = VARIANCE.run([blobs(2, seed=0)], k=3, methods=("kmeans++",), repeats=1)
     >>> found.table["cluster"].tolist(), found.table["variance"].is_monotonic_decreasing
     ([1, 2, 3], True)
     """
     rows = contenders(methods, t, solver)
-    drawn = samples(data, repeats=repeats, size=size, seed=seed)
-    jobs = [_job(sample, k, each, measure) for sample in drawn for each in rows]
-    table, stopped = gather(jobs, progress)
+    table, stopped = run.gather([_job(sample, k, each, measure) for sample in run.samples() for each in rows])
     labels = [each.label for each in rows]
     notes = (*_cluster_findings(table, rows, measure), *_fewer(table), *stopped)
-    return Result(table, _draw_clusters(table, labels, measure, theme), notes, not stopped)
+    return Result(table, _draw_clusters(table, labels, measure, run.theme), notes, not stopped)
 
 
 def _job(sample: Sample, k: int, contender: Contender, measure: str = "") -> Job:
@@ -288,7 +264,7 @@ def _draw_clusters(table: pd.DataFrame, labels: Sequence[str], measure: str, the
 
 
 def _sse_findings(table: pd.DataFrame, rows: Sequence[Contender]) -> list[str]:
-    """TKM against each rival, k-means++ against the rivals, and whether SSE rises with t; means over the repeats."""
+    """TKM and k-means++ against the other fair methods, and whether SSE rises with t; means over the repeats."""
     mean = table.pivot_table(index=["data", "k"], columns="method", values="sse")
     return [
         *_against(mean, rows, "SSE", "cases (data set and k)"),
@@ -297,12 +273,12 @@ def _sse_findings(table: pd.DataFrame, rows: Sequence[Contender]) -> list[str]:
 
 
 def _cluster_findings(table: pd.DataFrame, rows: Sequence[Contender], measure: str) -> list[str]:
-    """The worst cluster of TKM against the rivals' and over t; what the tilt changes against k-means++."""
+    """The worst cluster of TKM against the other fair methods' and over t; what the tilt changes against k-means++."""
     words = {"variance": "variance of cluster 1", "max_distance": "largest distance of cluster 1"}[measure]
     runs = table[table["cluster"] == 1]
     first = runs.pivot_table(index=["data", "repeat"], columns="method", values=measure)
     notes = [*_against(first, rows, words, "samples"), *_along_t(first, rows, words, "falls", "samples")]
-    for label in (row.label for row in rows if row.method == "tkm"):
+    for label in (row.label for row in rows if row.method == OWN):
         parts = []
         for name, column in (("SSE", "sse"), (words, measure), ("overall variance", "overall_variance")):
             wide = runs.pivot_table(index=["data", "repeat"], columns="method", values=column)
@@ -322,23 +298,28 @@ def _cluster_findings(table: pd.DataFrame, rows: Sequence[Contender], measure: s
 
 
 def _against(mean: pd.DataFrame, rows: Sequence[Contender], words: str, cases: str) -> list[str]:
-    """In how many cases each TKM, and k-means++, is below each rival."""
-    rivals = [row.label for row in rows if row.method in RIVALS and row.label in mean]
+    """In how many cases each TKM, and k-means++, is below each of the other fair methods."""
+    others = [row.label for row in rows if _is_published(row.method) and row.label in mean]
     notes = []
     for row in rows:
-        if row.method not in ("tkm", "kmeans++") or row.label not in mean or not rivals:
+        if row.method not in (OWN, BASELINE) or row.label not in mean or not others:
             continue
         counts = []
-        for rival in rivals:
-            both = mean[[row.label, rival]].dropna()
-            counts.append(f"{rival}'s in {int((both[row.label] < both[rival]).sum())} of {len(both)}")
+        for other in others:
+            both = mean[[row.label, other]].dropna()
+            counts.append(f"{other}'s in {int((both[row.label] < both[other]).sum())} of {len(both)}")
         notes.append(f"{row.label}: {words} below {', '.join(counts)} {cases}.")
     return notes
 
 
+def _is_published(name: str) -> bool:
+    """Whether a method is fair and not ours."""
+    return describe(name).fair and name != OWN
+
+
 def _along_t(mean: pd.DataFrame, rows: Sequence[Contender], words: str, verb: str, cases: str) -> list[str]:
     """In how many cases a measure moves the way the paper says from each t to the next."""
-    own = sorted((row for row in rows if row.method == "tkm"), key=lambda row: row.options["t"])
+    own = sorted((row for row in rows if row.method == OWN), key=lambda row: row.options["t"])
     own = [row for row in own if row.label in mean]
     notes = []
     for low, high in pairwise(own):
@@ -360,3 +341,37 @@ def _fewer(table: pd.DataFrame) -> list[str]:
         f"{name} opened fewer than k facilities in {row['sum']} of {row['size']} runs."
         for name, row in short[short["sum"] > 0].iterrows()
     ]
+
+
+SETTINGS = {"methods": FOR_ANYONE, "t": DIALS, "solver": "newton", "repeats": 10, "size": SAMPLE_SIZE}
+QUICK = {"repeats": 2, "size": 150}
+SSE = Experiment(
+    name="sse-vs-k",
+    title="What each method costs on average",
+    description="Mean squared distance (SSE) of every method for 3 to 10 facilities; a band is one "
+    "standard deviation over the samples.",
+    paper_figure="Comparison among various methods in terms of SSE at varying values of k",
+    work=sse_by_k,
+    data=cities_and_blobs,
+    settings={**SETTINGS, "k": tuple(range(3, 11))},
+    quick={**QUICK, "k": (3, 6, 10)},
+)
+VARIANCE = Experiment(
+    name="variance",
+    title="How unequal each cluster is",
+    description="Variance of the squared distance within each cluster, clusters in descending order; less "
+    "is fairer.",
+    paper_figure="Comparison among various methods in terms of the variance in each cluster",
+    work=partial(by_cluster, measure="variance"),
+    data=cities_and_blobs,
+    settings={**SETTINGS, "k": 4},
+    quick=QUICK,
+)
+MAX_DISTANCE = replace(
+    VARIANCE,
+    name="max-distance",
+    title="How far the farthest of each cluster is",
+    description="Largest distance within each cluster, clusters in descending order; less is fairer.",
+    paper_figure="Comparison among various methods in terms of the maximum distance in each cluster",
+    work=partial(by_cluster, measure="max_distance"),
+)

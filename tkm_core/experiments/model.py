@@ -104,16 +104,49 @@ class Sample:
         return f"{self.source.name}, {setting}, repeat {self.repeat + 1}"
 
 
-def samples(data: Sequence[Dataset], *, repeats: int, size: int, seed: int) -> Iterator[Sample]:
-    """Every sample of every data set, repeat after repeat: what is stopped early has seen all data sets.
+Job = tuple[str, Callable[[Progress], pd.DataFrame]]
+"""A sentence on what is done, and the work: given someone to report to, it returns rows."""
 
+
+@dataclass(frozen=True)
+class Run:
+    """What every experiment is given, whatever it does.
+
+    Attributes
+    ----------
+    data : sequence of Dataset
+    repeats, size : int
+        Samples of each data set, and how many points a sample has.
+    seed : int
+        Of all of it.
+    progress : callable or None
+        Whom to report to.
+    theme : {"light", "dark"}
+        Of the figure.
+
+    Examples
+    --------
     >>> line = Dataset("line", np.arange(10.0)[:, None])
-    >>> [each.words("k = 2") for each in samples([line], repeats=2, size=5, seed=0)]
+    >>> [each.words("k = 2") for each in Run([line], repeats=2, size=5).samples()]
     ['line, k = 2, repeat 1', 'line, k = 2, repeat 2']
     """
-    for repeat in range(repeats):
-        for source in data:
-            yield Sample(source, size, repeat, seed_of(seed, repeat))
+
+    data: Sequence[Dataset]
+    repeats: int = 1
+    size: int = SAMPLE_SIZE
+    seed: int = 0
+    progress: Progress | None = None
+    theme: str = "light"
+
+    def samples(self) -> Iterator[Sample]:
+        """Every sample of every data set, repeat after repeat: what is stopped early has seen all data sets."""
+        for repeat in range(self.repeats):
+            for source in self.data:
+                yield Sample(source, self.size, repeat, seed_of(self.seed, repeat))
+
+    def gather(self, jobs: Sequence[Job]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """Do the jobs one after the other; rows of all that were finished, and a note if some were not."""
+        return gather(jobs, self.progress)
 
 
 @dataclass(frozen=True)
@@ -146,26 +179,54 @@ class Experiment:
     ----------
     name, title, description, paper_figure : str
         How it is called, what it shows, and which figure or table of the paper it repeats.
-    run : callable
-        ``run(data, *, seed=0, progress=None, theme="light", **settings) -> Result``.
+    work : callable
+        ``work(run, **settings) -> Result``; `run` has what all experiments share.
     data : callable
         ``data(seed)`` gives the data sets it runs on by default.
     settings, quick : mapping
-        The options of ``run`` with their defaults (the paper's), and those of a run of a few seconds.
+        Its options with their defaults (the paper's), and those of a run of a few seconds. "repeats" and "size" are
+        handed over in `run`.
     """
 
     name: str
     title: str
     description: str
     paper_figure: str
-    run: Callable[..., Result]
+    work: Callable[..., Result]
     data: Callable[[int], list[Dataset]]
     settings: Mapping[str, Any]
     quick: Mapping[str, Any] = field(default_factory=dict)
 
+    def run(
+        self,
+        data: Sequence[Dataset],
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+        theme: str = "light",
+        **settings: Any,
+    ) -> Result:
+        """Run it.
 
-Job = tuple[str, Callable[[Progress], pd.DataFrame]]
-"""A sentence on what is done, and the work: given someone to report to, it returns rows."""
+        Parameters
+        ----------
+        data : sequence of Dataset
+        seed : int
+            Of samples, starts and whatever else is drawn.
+        progress : callable, optional
+            Called with the fraction done and a sentence; what it raises ends the run (`Stopped` keeps what is done).
+        theme : {"light", "dark"}
+            Of the figure.
+        **settings
+            In place of the experiment's own `settings`.
+
+        Returns
+        -------
+        Result
+        """
+        used = {**self.settings, **settings}
+        shared = {name: used.pop(name) for name in ("repeats", "size") if name in self.settings}
+        return self.work(Run(data, seed=seed, progress=progress, theme=theme, **shared), **used)
 
 
 def gather(jobs: Sequence[Job], progress: Progress | None) -> tuple[pd.DataFrame, tuple[str, ...]]:

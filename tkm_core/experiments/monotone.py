@@ -10,8 +10,9 @@ from sklearn.cluster import kmeans_plusplus
 from tkm_core.arrays import Floats
 from tkm_core.clustering import Problem, city_cost, descend, nearest, squared_distances, tilted_sse
 from tkm_core.experiments.convergence import DIALS
+from tkm_core.experiments.data import cities_and_blobs
 from tkm_core.experiments.drawing import panels, place
-from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
+from tkm_core.experiments.model import SAMPLE_SIZE, Experiment, Job, Result, Run, Sample
 from tkm_core.figures import palette
 from tkm_core.progress import Progress
 
@@ -19,28 +20,16 @@ RISE = 1e-9  # relative; less is rounding
 STEPS = 100  # most iterations of one run
 
 
-def monotone(
-    data: Sequence[Dataset],
-    *,
-    t: Sequence[float] = DIALS,
-    k: int = 4,
-    repeats: int = 10,
-    size: int = SAMPLE_SIZE,
-    seed: int = 0,
-    progress: Progress | None = None,
-    theme: str = "light",
-) -> Result:
+def monotone(run: Run, *, t: Sequence[float], k: int) -> Result:
     """Alternate nearest assignment and exact tilted means from k-means++ seeds, and watch both costs.
 
     Parameters
     ----------
-    data : sequence of Dataset
+    run : Run
     t : sequence of float
         Values of the dial, above 0.
-    k, repeats, size, seed : int
-        Facilities; samples of each data set; points of a sample; seed of all of it.
-    progress, theme
-        Whom to report to; "light" or "dark".
+    k : int
+        Facilities.
 
     Returns
     -------
@@ -50,24 +39,21 @@ def monotone(
     Examples
     --------
     >>> from tkm_core.experiments import blobs
-    >>> monotone([blobs(2, seed=0)], t=(1.0,), k=2, repeats=1).table["step"].tolist()[:3]
+    >>> EXPERIMENT.run([blobs(2, seed=0)], t=(1.0,), k=2, repeats=1).table["step"].tolist()[:3]
     ['assign', 'refine', 'assign']
     """
 
     def job(sample: Sample, dial: float) -> Job:
         def work(_: Progress) -> pd.DataFrame:
             steps = alternate(*sample.draw(), k, dial, sample.seed)
-            run = {"data": sample.source.name, "t": dial, "repeat": sample.repeat}
-            return pd.concat([pd.DataFrame(run, index=steps.index), steps], axis=1)
+            about = {"data": sample.source.name, "t": dial, "repeat": sample.repeat}
+            return pd.concat([pd.DataFrame(about, index=steps.index), steps], axis=1)
 
         return sample.words(f"t = {dial:g}"), work
 
-    jobs = [
-        job(sample, dial) for sample in samples(data, repeats=repeats, size=size, seed=seed) for dial in t
-    ]
-    table, stopped = gather(jobs, progress)
+    table, stopped = run.gather([job(sample, dial) for sample in run.samples() for dial in t])
     runs = _rises(table)
-    return Result(table, _draw(runs, theme), (*_findings(runs), *stopped), not stopped)
+    return Result(table, _draw(runs, run.theme), (*_findings(runs), *stopped), not stopped)
 
 
 def alternate(X: Floats, weights: Floats, k: int, t: float, seed: int) -> pd.DataFrame:
@@ -159,3 +145,16 @@ def _findings(runs: pd.DataFrame) -> list[str]:
         f"{runs['iterations'].max():.0f} at most."
     )
     return notes
+
+
+EXPERIMENT = Experiment(
+    name="monotone",
+    title="What an iteration can raise",
+    description="Nearest assignment and exact tilted means in turn: how often each raises the "
+    "paper's tilted SSE, and the city-wide cost.",
+    paper_figure="Theorem on convergence: the expected tilted SSE does not increase",
+    work=monotone,
+    data=cities_and_blobs,
+    settings={"repeats": 10, "k": 4, "t": DIALS, "size": SAMPLE_SIZE},
+    quick={"repeats": 3, "size": 300},
+)

@@ -12,15 +12,16 @@ from plotly.subplots import make_subplots
 
 from tkm_core.arrays import Floats
 from tkm_core.clustering import CHUNK, LARGE
+from tkm_core.experiments.data import large_city
 from tkm_core.experiments.drawing import legend_above
 from tkm_core.experiments.methods_on_samples import SGD, Contender, colours
-from tkm_core.experiments.model import Dataset, Job, Result, gather, seed_of
+from tkm_core.experiments.model import Dataset, Experiment, Job, Result, Run, seed_of
 from tkm_core.figures import Look, layout, palette
-from tkm_core.methods import MAX_BYTES, MethodTooLargeError, describe, estimate, run_method
+from tkm_core.methods import MAX_BYTES, OWN, MethodTooLargeError, describe, estimate, run_method
 from tkm_core.progress import Progress
 
 SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 90_000, 1_000_000)
-TIMED = ("tkm", "sfr", "mv", "fr")  # the paper's table; JKL, NF and k-means++ can be asked for
+TIMED = ("tkm", "fasttkm", "lspp", "cdcs", "sfr", "mv", "fr")  # the paper's table and its successors
 DONE, TOO_LONG, TOO_MUCH, TOO_FEW = "done", "too long", "too much memory", "too few rows"
 CELL = 25  # pixels of a row of the table
 WARM_UP = 60  # points of a first run nobody times: what is compiled then is not compiled again
@@ -31,24 +32,14 @@ class _TimeUpError(Exception):
 
 
 def running_time(
-    data: Sequence[Dataset],
-    *,
-    sizes: Sequence[int] = SIZES,
-    methods: Sequence[str] = TIMED,
-    t: float = 0.1,
-    k: int = 4,
-    max_seconds: float = 600.0,
-    repeats: int = 1,
-    seed: int = 0,
-    progress: Progress | None = None,
-    theme: str = "light",
+    run: Run, *, sizes: Sequence[int], methods: Sequence[str], t: float, k: int, max_seconds: float
 ) -> Result:
     """Time the methods on samples of growing size.
 
     Parameters
     ----------
-    data : sequence of Dataset
-        Weights are left aside, as in the paper.
+    run : Run
+        Weights of its data are left aside, as in the paper; `repeats` counts the runs at each size.
     sizes : sequence of int
         Numbers of residents.
     methods : sequence of str
@@ -56,12 +47,10 @@ def running_time(
         epochs, batch n/50).
     t : float
         The dial of TKM.
-    k, repeats, seed : int
-        Facilities, runs at each size, seed of all of it.
+    k : int
+        Facilities.
     max_seconds : float
         A run that is expected to take longer, or does, is ended and counts as "too long".
-    progress, theme
-        Whom to report to; "light" or "dark".
 
     Returns
     -------
@@ -72,7 +61,7 @@ def running_time(
     Examples
     --------
     >>> from tkm_core.experiments import blobs
-    >>> running_time([blobs(2, seed=0)], sizes=(50, 100, 500), methods=("jkl",)).table["status"].tolist()
+    >>> EXPERIMENT.run([blobs(2, seed=0)], sizes=(50, 100, 500), methods=("jkl",)).table["status"].tolist()
     ['done', 'done', 'too few rows']
     """
     rows = _contenders(methods, t)
@@ -80,7 +69,7 @@ def running_time(
 
     def job(source: Dataset, n: int, each: Contender, repeat: int) -> Job:
         def work(report: Progress) -> pd.DataFrame:
-            number = seed_of(seed, repeat)
+            number = seed_of(run.seed, repeat)
             status, seconds, cpu = TOO_FEW, np.nan, np.nan
             if n <= len(source.X):
                 X, _ = replace(source, weights=None).draw(n, number)
@@ -99,22 +88,22 @@ def running_time(
 
     _warm_up(rows, max(sizes))
     jobs = [
-        job(source, n, each, r)
-        for source in data
+        job(source, n, each, repeat)
+        for source in run.data
         for n in sorted(sizes)
         for each in rows
-        for r in range(repeats)
+        for repeat in range(run.repeats)
     ]
-    table, stopped = gather(jobs, progress)
+    table, stopped = run.gather(jobs)
     labels = [each.label for each in rows]
     notes = (*_findings(table, labels, max_seconds), *stopped)
-    return Result(table, _draw(table, labels, theme), notes, not stopped)
+    return Result(table, _draw(table, labels, run.theme), notes, not stopped)
 
 
 def _warm_up(rows: Sequence[Contender], largest: int) -> None:
     """Run everything once, untimed; the exact solver also at a size at which it condenses and works in chunks."""
     for each in rows:
-        exact = each.method == "tkm" and "solver" not in each.options
+        exact = each.method == OWN and "solver" not in each.options
         for n in (WARM_UP, CHUNK + 1) if exact and largest > LARGE else (WARM_UP,):
             points = np.random.default_rng(0).normal(size=(n, 2))
             run_method(each.method, points, 2, random_state=0, **_options(each, points))
@@ -123,7 +112,7 @@ def _warm_up(rows: Sequence[Contender], largest: int) -> None:
 def _contenders(methods: Sequence[str], t: float) -> list[Contender]:
     found = []
     for name in methods:
-        if name == "tkm":
+        if name == OWN:
             found += [Contender("TKM", name, {"t": t}), Contender("TKM by SGD", name, {**SGD, "t": t})]
         else:
             found.append(Contender(describe(name).title, name, {}))
@@ -256,3 +245,16 @@ def _findings(table: pd.DataFrame, labels: Sequence[str], max_seconds: float) ->
         f"A run may take {max_seconds:g} s; the first run of each method, which compiles, is not timed."
     )
     return notes
+
+
+EXPERIMENT = Experiment(
+    name="running-time",
+    title="Running time against the number of residents",
+    description="Seconds of TKM, exact and by the paper's SGD, and of the published methods, and where each "
+    "stops being usable.",
+    paper_figure="Comparison among TKM, MV and FR in terms of running time (table)",
+    work=running_time,
+    data=large_city,
+    settings={"sizes": SIZES, "methods": TIMED, "t": 0.1, "k": 4, "max_seconds": 600.0, "repeats": 1},
+    quick={"sizes": (200, 500, 1_000), "max_seconds": 5.0},
+)

@@ -10,8 +10,9 @@ from sklearn.decomposition import PCA
 from tkm_core.arrays import Floats
 from tkm_core.clustering import tilted_path
 from tkm_core.evaluation import evaluate
+from tkm_core.experiments.data import two_blobs
 from tkm_core.experiments.drawing import panels, place
-from tkm_core.experiments.model import SAMPLE_SIZE, Dataset, Job, Result, Sample, gather, samples
+from tkm_core.experiments.model import SAMPLE_SIZE, Experiment, Job, Result, Run, Sample
 from tkm_core.figures import palette, to_hex
 from tkm_core.progress import Progress
 
@@ -19,31 +20,18 @@ DIALS = tuple(np.geomspace(0.01, 100.0, 60).tolist())
 TICKS = (0.01, 0.1, 1, 10, 100)
 
 
-def trajectory(
-    data: Sequence[Dataset],
-    *,
-    k: Sequence[int] = (2, 3),
-    t: Sequence[float] = DIALS,
-    repeats: int = 1,
-    size: int = SAMPLE_SIZE,
-    seed: int = 0,
-    progress: Progress | None = None,
-    theme: str = "light",
-) -> Result:
+def trajectory(run: Run, *, k: Sequence[int], t: Sequence[float]) -> Result:
     """Follow every facility over t on the exact path.
 
     Parameters
     ----------
-    data : sequence of Dataset
-        With more than two columns the figure shows the first two principal components.
+    run : Run
+        With more than two columns in its data the figure shows the first two principal components; it is drawn from
+        the first sample.
     k : sequence of int
         Numbers of facilities, one panel each.
     t : sequence of float
         The dial; at least one value above 0.
-    repeats, size, seed : int
-        Samples of each data set and their size (the first is drawn as a figure), and the seed of all.
-    progress, theme
-        Whom to report to; "light" or "dark".
 
     Returns
     -------
@@ -54,7 +42,7 @@ def trajectory(
     Examples
     --------
     >>> from tkm_core.experiments import blobs
-    >>> trajectory([blobs(2, seed=0)], k=(2,), t=(0.01, 100.0)).table["facility"].tolist()
+    >>> EXPERIMENT.run([blobs(2, seed=0)], k=(2,), t=(0.01, 100.0)).table["facility"].tolist()
     [1, 2, 1, 2]
     """
 
@@ -64,7 +52,13 @@ def trajectory(
         def work(report: Progress) -> pd.DataFrame:
             X, weights = sample.draw()
             path = tilted_path(
-                X, facilities, t=list(t), sample_weight=weights, random_state=sample.seed, progress=report
+                X,
+                facilities,
+                t=list(t),
+                sample_weight=weights,
+                scale=1.0,
+                random_state=sample.seed,
+                progress=report,
             )
             rows = []
             for i, dial in enumerate(path.t):
@@ -82,10 +76,10 @@ def trajectory(
 
         return sample.words(f"k = {facilities}"), work
 
-    drawn = list(samples(data, repeats=repeats, size=size, seed=seed))
+    drawn = list(run.samples())
     jobs = [job(sample, facilities) for sample in drawn for facilities in k]
-    table, stopped = gather(jobs, progress)
-    figure = _draw(table, [each for each in drawn if each.repeat == 0], theme)
+    table, stopped = run.gather(jobs)
+    figure = _draw(table, [each for each in drawn if each.repeat == 0], run.theme)
     return Result(table, figure, (*_findings(table), *stopped), not stopped)
 
 
@@ -195,3 +189,15 @@ def _findings(table: pd.DataFrame) -> tuple[str, ...]:
             f"the tilted SSE falls in {falls} of {len(steps) - 1} steps of t."
         )
     return tuple(notes)
+
+
+EXPERIMENT = Experiment(
+    name="trajectory",
+    title="Where facilities go as t grows",
+    description="Every facility on its way from t = 0.01 (blue) to t = 100 (red): from the middle of "
+    "the many towards the few who live far out.",
+    paper_figure="Visualization of two synthetic 2-dimensional data sets",
+    work=trajectory,
+    data=two_blobs,
+    settings={"repeats": 1, "k": (2, 3), "t": DIALS, "size": SAMPLE_SIZE},
+)

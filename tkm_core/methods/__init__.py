@@ -1,24 +1,27 @@
-"""The methods of the paper, one file each, all run by ``run_method`` and judged by ``evaluate``."""
+"""The methods of the paper and its successors, one file each, all run by ``run_method`` and judged by ``evaluate``."""
 
 from tkm_core.methods.method import MAX_BYTES, MAX_SECONDS, Estimate, Method, MethodTooLargeError, Solution
-from tkm_core.methods.registry import METHODS, describe
+from tkm_core.methods.registry import BASELINE, FOR_ANYONE, METHODS, OWN, describe
 from tkm_core.methods.run import estimate, run_method
 from tkm_core.methods.service_lp import fair_service
-from tkm_core.methods.solver_race import Leg, Race, race
+from tkm_core.methods.solver_comparison import SolverComparison, SolverRun, compare_solvers
 
 __all__ = [
+    "BASELINE",
+    "FOR_ANYONE",
     "MAX_BYTES",
     "MAX_SECONDS",
     "METHODS",
+    "OWN",
     "Estimate",
-    "Leg",
     "Method",
     "MethodTooLargeError",
-    "Race",
     "Solution",
+    "SolverComparison",
+    "SolverRun",
+    "compare_solvers",
     "describe",
     "estimate",
     "fair_service",
-    "race",
     "run_method",
 ]

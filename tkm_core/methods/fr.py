@@ -149,4 +149,5 @@ METHOD = Method(
     options={},
     place=place,
     cost=lambda n, _d, _k: lp_cost(n),
+    may_give_up=True,
 )

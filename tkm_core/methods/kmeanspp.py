@@ -51,4 +51,6 @@ METHOD = Method(
     options={"n_init": 10, "max_iter": 300, "tol": 1e-4, "fixed_centers": None},
     place=place,
     cost=lambda n, d, k: (0.2 + 7e-6 * n * k, 24 * n * (d + 2)),
+    scales=True,
+    fair=False,
 )

@@ -10,6 +10,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from tkm_core.arrays import Floats, Labels
+from tkm_core.notebooks import data_frame, figure, html_table
 from tkm_core.progress import Progress
 
 Rows = NDArray[np.intp]
@@ -17,6 +18,7 @@ Rows = NDArray[np.intp]
 MAX_BYTES = 4 * 2**30
 MAX_SECONDS = 600.0
 SAMPLE_SIZE = 1000
+SHOWN = 20  # facilities in a notebook
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ class Placement:
 class Task:
     """What every method is given: checked residents with positive weights, and someone to report to.
 
-    ``unit`` is the length of one in ``points``, for what is reported in the coordinates of the data.
+    ``unit`` is the length of one in ``points``, for what is reported in the coordinates of the data. ``groups`` numbers
+    the group of each resident from 0, where groups were given.
     """
 
     points: Floats
@@ -79,6 +82,7 @@ class Task:
     report: Progress
     max_seconds: float = MAX_SECONDS
     unit: float = 1.0
+    groups: Rows | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,14 @@ class Method:
         Does the work: ``place(task, **options)``.
     cost : callable
         ``cost(n, d, k)`` gives the expected seconds and bytes.
+    scales : bool
+        Whether its time grows no faster than the residents: it then always serves everyone, as the Plan page does.
+    may_give_up : bool
+        Whether it may find out only on the way that it takes longer than it may.
+    fair : bool
+        Whether it looks after those who live far out.
+    needs_groups : bool
+        Whether it looks at groups of residents: it is offered only where residents have groups.
     """
 
     name: str
@@ -107,9 +119,23 @@ class Method:
     options: Mapping[str, Any]
     place: Callable[..., Placement]
     cost: Callable[[int, int, int], tuple[float, int]]
+    scales: bool = False
+    may_give_up: bool = False
+    fair: bool = True
+    needs_groups: bool = False
+
+    @property
+    def has_dial(self) -> bool:
+        """Whether it is turned by the fairness dial, t."""
+        return "t" in self.options
+
+    @property
+    def keeps_existing(self) -> bool:
+        """Whether it can keep facilities that exist already where they are."""
+        return "fixed_centers" in self.options
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solution:
     """Facilities found by one method; judge them with ``evaluate``.
 
@@ -146,6 +172,29 @@ class Solution:
     notes: tuple[str, ...]
     options: Mapping[str, Any]
     details: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        sample = "" if self.sampled is None else f", from a sample of {self.sampled:,}"
+        return f"<Solution of {self.method}: {len(self.centers)} facilities{sample}, {self.seconds:.2g} s>"
+
+    def _repr_html_(self) -> str:
+        """Where the facilities are, whom they serve, and what the method said."""
+        frame = np.column_stack([self.centers, np.bincount(self.labels, minlength=len(self.centers))])
+        head = ["", *(f"x{axis}" for axis in range(self.centers.shape[1])), "rows"]
+        rows = [(str(j), *map(figure, row)) for j, row in enumerate(frame[:SHOWN])]
+        more = [f"and {len(frame) - SHOWN} more facilities"] if len(frame) > SHOWN else []
+        return html_table(repr(self)[1:-1], head, rows, [*more, *self.notes])
+
+    def to_frame(self) -> Any:
+        """One row for each facility: its coordinates x0, x1, ... and how many rows of X it serves.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        columns = {f"x{axis}": self.centers[:, axis] for axis in range(self.centers.shape[1])}
+        served = np.bincount(self.labels, minlength=len(self.centers))
+        return data_frame({**columns, "rows": served}).rename_axis("facility")
 
 
 def judge(title: str, what: str, seconds: float, size: int, max_seconds: float) -> Estimate:

@@ -21,4 +21,5 @@ METHOD = Method(
     options={"max_iter": 500, "learning_rate": 0.05, "n_epochs": 5, "batch_size": 100, "fixed_centers": None},
     place=place,
     cost=lambda n, d, k: (0.4 + 3e-4 * n * (1 + k * d / 40), 64 * n * (d + k)),
+    fair=False,
 )

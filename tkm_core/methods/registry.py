@@ -1,13 +1,28 @@
 """All methods, in the order in which they are shown."""
 
-from tkm_core.methods import fr, jkl, kmeanspp, mv, nf, sfr, tkm
+from tkm_core.methods import cdcs, fairlloyd, fasttkm, fr, jkl, kmeanspp, lspp, minimax, mv, nf, sfr, tkm
 from tkm_core.methods.method import Method
 
 REGISTRY: dict[str, Method] = {
     method.name: method
-    for method in (tkm.METHOD, kmeanspp.METHOD, nf.METHOD, jkl.METHOD, mv.METHOD, fr.METHOD, sfr.METHOD)
+    for method in (
+        tkm.METHOD,
+        kmeanspp.METHOD,
+        nf.METHOD,
+        jkl.METHOD,
+        mv.METHOD,
+        fr.METHOD,
+        sfr.METHOD,
+        minimax.METHOD,
+        fasttkm.METHOD,
+        lspp.METHOD,
+        cdcs.METHOD,
+        fairlloyd.METHOD,
+    )
 }
 METHODS: tuple[str, ...] = tuple(REGISTRY)
+FOR_ANYONE: tuple[str, ...] = tuple(name for name, method in REGISTRY.items() if not method.needs_groups)
+OWN, BASELINE = tkm.METHOD.name, kmeanspp.METHOD.name  # what is offered, and what it is measured against
 
 
 def describe(name: str) -> Method:
@@ -17,9 +32,11 @@ def describe(name: str) -> Method:
     --------
     >>> describe("jkl").title, describe("jkl").centers_are_points
     ('JKL', True)
+    >>> describe("nf").keeps_existing, describe("jkl").keeps_existing
+    (True, False)
     >>> describe("lloyd")
     Traceback (most recent call last):
-    ValueError: There is no method 'lloyd'; choose one of tkm, kmeans++, nf, jkl, mv, fr, sfr.
+    ValueError: There is no method 'lloyd'; choose one of tkm, kmeans++, nf, jkl, mv, ...
     """
     if name not in REGISTRY:
         msg = f"There is no method {name!r}; choose one of {', '.join(METHODS)}."

@@ -49,6 +49,7 @@ def run_method(
     n_clusters: int,
     *,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     random_state: int | RandomState | None = None,
     progress: Progress | None = None,
     sample: int | Literal["auto"] | None = None,
@@ -68,6 +69,9 @@ def run_method(
     sample_weight : array (n,), optional
         Population of each resident point. A weight of 3 counts as three residents at that point, 0 as none
         (nor can a facility be put on it).
+    groups : array (n,), optional
+        The group of each resident (district, income band), for methods that look at groups
+        (``describe(name).needs_groups``). Without it everyone is in one.
     random_state : int or RandomState, optional
         Makes the result repeatable. JKL, MV, FR and SFR use it only to draw a sample.
     progress : callable, optional
@@ -102,6 +106,7 @@ def run_method(
     k = _check_count(n_clusters, int((weights > 0).sum()))
     used = _check_options(method, options)
     draw = _check_sample(sample, k)
+    group_of = _check_groups(groups, len(points))
     rng = check_random_state(random_state)
     report = never_falling(progress)
 
@@ -110,7 +115,9 @@ def run_method(
         expected = estimate(name, len(rows), points.shape[1], k, max_seconds=limit)
         if not expected.feasible:
             raise MethodTooLargeError(expected)
-        task = Task(points[rows], counts, min(k, len(rows)), rng, report, limit)
+        task = Task(
+            points[rows], counts, min(k, len(rows)), rng, report, limit, groups=_numbered(group_of, rows)
+        )
         drawn = size if size is not None and size < np.count_nonzero(weights) else None
         return rows, _place(method, task, used), drawn
 
@@ -167,6 +174,24 @@ def _draw(weights: Floats, size: int | None, rng: RandomState, *, by_population:
         times = rng.multinomial(size, weights[everyone] / weights.sum())
         return everyone[times > 0], times[times > 0].astype(np.float64)
     return np.sort(rng.choice(everyone, size, replace=False)), np.ones(size)
+
+
+def _check_groups(groups: ArrayLike | None, n: int) -> Rows | None:
+    """The group of each row as a number; what is missing (None, NaN) is a group too."""
+    if groups is None:
+        return None
+    named = np.asarray(groups)
+    if named.shape != (n,):
+        msg = f"groups has the shape {named.shape}; it must have one entry for each of the {n} rows of X."
+        raise ValueError(msg)
+    if named.dtype == object:
+        named = np.array([str(name) for name in named])
+    return np.unique(named, return_inverse=True)[1].ravel().astype(np.intp)
+
+
+def _numbered(groups: Rows | None, rows: Rows) -> Rows | None:
+    """The groups of some rows, numbered from 0 without gaps."""
+    return None if groups is None else np.unique(groups[rows], return_inverse=True)[1].ravel().astype(np.intp)
 
 
 def _check_sample(sample: object, k: int) -> int | None:

@@ -62,4 +62,5 @@ METHOD = Method(
     options={"delta": DELTA},
     place=place,
     cost=_cost,
+    may_give_up=True,
 )

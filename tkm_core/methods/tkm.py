@@ -5,12 +5,12 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from tkm_core.clustering import TiltedKMeans
+from tkm_core.clustering import TiltedKMeans, TiltWarning
 from tkm_core.methods.method import Method, Placement, Task, distinct, fewer_note
 
 
 def place(task: Task, **options: Any) -> Placement:
-    """``TiltedKMeans`` with ``options``; what it warns about convergence becomes a note."""
+    """``TiltedKMeans`` with ``options``; what it warns about becomes a note."""
     return tilted(task, "TKM", **options)
 
 
@@ -20,6 +20,7 @@ def tilted(task: Task, title: str, **options: Any) -> Placement:
     model = TiltedKMeans(task.n_clusters, random_state=task.random_state, **options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
+        warnings.simplefilter("always", TiltWarning)
         model.fit(task.points, sample_weight=task.weights)
     centers = distinct(model.cluster_centers_)
     said = tuple(str(warning.message) for warning in caught)
@@ -41,4 +42,5 @@ METHOD = Method(
     options={k: v for k, v in TiltedKMeans().get_params().items() if k not in ("n_clusters", "random_state")},
     place=place,
     cost=lambda n, d, k: (0.2 + n * (2e-7 + 2e-8 * k * d), 40 * n + 20_000_000),
+    scales=True,
 )

@@ -33,7 +33,7 @@ COSTS = {"tilted_sse": 1, "city_cost": 0, "sse": 2}  # columns of a history
 
 
 @dataclass(frozen=True, eq=False)
-class Leg:
+class SolverRun:
     """One descent of one solver.
 
     Attributes
@@ -61,15 +61,15 @@ class Leg:
 
 
 @dataclass(frozen=True, eq=False)
-class Race:
+class SolverComparison:
     """Both solvers from the same starts.
 
     Attributes
     ----------
     t, k : float, int
-    newton, sgd : tuple of Leg
+    newton, sgd : tuple of SolverRun
         One a start, in the same order.
-    polished : tuple of Leg
+    polished : tuple of SolverRun
         Newton once more, from where SGD ended.
     search : dict of str to float
         The costs of the whole search of ``TiltedKMeans``: starts of many kinds, and moves.
@@ -77,9 +77,9 @@ class Race:
 
     t: float
     k: int
-    newton: tuple[Leg, ...]
-    sgd: tuple[Leg, ...]
-    polished: tuple[Leg, ...]
+    newton: tuple[SolverRun, ...]
+    sgd: tuple[SolverRun, ...]
+    polished: tuple[SolverRun, ...]
     search: dict[str, float]
 
     def table(self) -> "pd.DataFrame":
@@ -89,23 +89,23 @@ class Race:
         return pd.DataFrame(
             {
                 "Start": np.arange(1, len(self.newton) + 1),
-                "Tilted SSE at the start": [leg.cost()[0] for leg in self.newton],
-                "Newton ends at": [leg.end() for leg in self.newton],
-                "Newton steps": [leg.steps for leg in self.newton],
-                "Newton, s": [leg.seconds for leg in self.newton],
-                "SGD ends at": [leg.end() for leg in self.sgd],
-                "SGD steps": [leg.steps for leg in self.sgd],
-                "SGD, s": [leg.seconds for leg in self.sgd],
-                "SGD’s end, polished by Newton": [leg.end() for leg in self.polished],
+                "Tilted SSE at the start": [run.cost()[0] for run in self.newton],
+                "Newton ends at": [run.end() for run in self.newton],
+                "Newton steps": [run.steps for run in self.newton],
+                "Newton, s": [run.seconds for run in self.newton],
+                "SGD ends at": [run.end() for run in self.sgd],
+                "SGD steps": [run.steps for run in self.sgd],
+                "SGD, s": [run.seconds for run in self.sgd],
+                "SGD’s end, polished by Newton": [run.end() for run in self.polished],
             }
         )
 
     def sentence(self) -> str:
-        """What the race shows, in figures."""
-        newton, sgd = (np.array([leg.end() for leg in legs]) for legs in (self.newton, self.sgd))
+        """What the comparison shows, in figures."""
+        newton, sgd = (np.array([run.end() for run in runs]) for runs in (self.newton, self.sgd))
         lower = int((newton < sgd * (1 - 1e-9)).sum())
-        quicker = np.median([leg.seconds for leg in self.sgd]) / np.median(
-            [leg.seconds for leg in self.newton]
+        quicker = np.median([run.seconds for run in self.sgd]) / np.median(
+            [run.seconds for run in self.newton]
         )
         found, lowest = self.search["tilted_sse"], float(min(newton.min(), sgd.min()))
         above = 100 * (lowest / found - 1) if found > 0 else 0.0
@@ -129,7 +129,7 @@ def _times(ratio: float) -> str:
     return f"about {float(f'{ratio:.2g}'):,.0f} times less" if ratio >= 1 else f"{1 / ratio:.1f} times the"
 
 
-def race(
+def compare_solvers(
     X: ArrayLike,
     n_clusters: int,
     *,
@@ -142,7 +142,7 @@ def race(
     sample_weight: ArrayLike | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
-) -> Race:
+) -> SolverComparison:
     """Let Newton and the paper's SGD descend from the same k-means++ seeds.
 
     Parameters
@@ -158,16 +158,16 @@ def race(
     sample_weight : array (n,), optional
     random_state : int
     progress : callable, optional
-        Called with a fraction and a text; what it raises ends the race.
+        Called with a fraction and a text; what it raises ends it.
 
     Returns
     -------
-    Race
+    SolverComparison
 
     Examples
     --------
     >>> points = np.random.default_rng(0).normal(size=(60, 2))
-    >>> run = race(points, 3, t=0.5, starts=2, n_iter=20)
+    >>> run = compare_solvers(points, 3, t=0.5, starts=2, n_iter=20)
     >>> bool(np.isclose(run.newton[0].cost()[0], run.sgd[0].cost()[0])), run.sgd[0].steps
     (True, 20)
     """
@@ -175,19 +175,19 @@ def race(
     weights = check_weights(sample_weight, len(points))
     t, k = check_t(t), check_clusters(n_clusters, len(points))
     if starts < 1:
-        msg = f"starts is {starts}; a race needs at least one."
+        msg = f"starts is {starts}; there has to be at least one."
         raise ValueError(msg)
     report = progress or silent
     framed = Framed.of(points, weights, k, check_fixed(None, points.shape[1]))
     problem, tilt = framed.problem, framed.tilt(t)
 
-    def timed(work: Callable[[], Descent]) -> tuple[Leg, Descent]:
+    def timed(work: Callable[[], Descent]) -> tuple[SolverRun, Descent]:
         began = perf_counter()
         found = work()
         seconds = perf_counter() - began
-        return Leg(framed.back(found, tilt).history, seconds), found
+        return SolverRun(framed.back(found, tilt).history, seconds), found
 
-    legs: dict[str, list[Leg]] = {"newton": [], "sgd": [], "polished": []}
+    runs: dict[str, list[SolverRun]] = {"newton": [], "sgd": [], "polished": []}
     report(0.0, "Newton: getting ready")
     descend(
         problem, problem.X[:1].repeat(k, axis=0), tilt
@@ -199,7 +199,7 @@ def race(
         # the first number that the SGD draws seeds its start
         first = int(np.random.default_rng(seed).integers(2**31))
         seeds(problem.X, problem.weights, begin, k, KMEANS_PP, first)
-        legs["newton"].append(timed(partial(descend, problem, begin, tilt))[0])
+        runs["newton"].append(timed(partial(descend, problem, begin, tilt))[0])
         slow, ended = timed(
             partial(
                 descend_by_sgd,
@@ -213,14 +213,14 @@ def race(
                 n_iter=n_iter,
             )
         )
-        legs["sgd"].append(slow)
-        legs["polished"].append(timed(partial(descend, problem, ended.centers, tilt))[0])
+        runs["sgd"].append(slow)
+        runs["polished"].append(timed(partial(descend, problem, ended.centers, tilt))[0])
     report(starts / (starts + 1), "the whole search")
-    model = TiltedKMeans(k, t=t, random_state=random_state).fit(points, sample_weight=weights)
+    model = TiltedKMeans(k, t=t, scale=1.0, random_state=random_state).fit(points, sample_weight=weights)
     search = {
         "tilted_sse": model.tilted_sse_,
         "city_cost": model.city_cost_,
         "sse": model.inertia_ / float(weights.sum()),
     }
     report(1.0, "done")
-    return Race(t, k, tuple(legs["newton"]), tuple(legs["sgd"]), tuple(legs["polished"]), search)
+    return SolverComparison(t, k, tuple(runs["newton"]), tuple(runs["sgd"]), tuple(runs["polished"]), search)

@@ -1,0 +1,81 @@
+"""CDCS: a small weighted sample that stands for everyone in cost and in neighbourhoods, and MV on it."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from tkm_core.arrays import Floats
+from tkm_core.clustering import KMEANS_PP, check_whole, nearest, seeds
+from tkm_core.methods import mv
+from tkm_core.methods.method import Method, Placement, Rows, Task
+from tkm_core.progress import part
+
+SIZE = 1_000  # residents drawn, unless more facilities need more
+MEMBERS = 50  # drawn residents for each facility, at least
+FAIR = 0.5  # share of the chance that follows the population, which keeps neighbourhoods; the rest keeps the cost
+
+
+def place(task: Task, *, size: int = SIZE, fair: float = FAIR, min_gain: float = 0.02) -> Placement:
+    """MV on a coreset of ``size`` residents (at least 50 for each facility), or on everyone if there are no more."""
+    check_whole(size, "size")
+    if not 0 < fair <= 1:
+        msg = f"fair is {fair}; it must be above 0 and at most 1: the share of the draw that follows the population."
+        raise ValueError(msg)
+    size = max(size, MEMBERS * task.n_clusters)
+    task.report(0.0, "CDCS: drawing a coreset")
+    notes: tuple[str, ...] = ()
+    rows, weights = np.arange(len(task.points)), task.weights
+    if size < len(rows):
+        rng = np.random.default_rng(task.random_state.randint(2**31 - 1))
+        rows, weights = coreset(task.points, task.weights, task.n_clusters, size, fair, rng)
+        notes = (f"CDCS let {len(rows):,} weighted residents stand for all {len(task.points):,}.",)
+    few = replace(task, points=task.points[rows], weights=weights, report=part(task.report, 0.1, 1.0))
+    found = mv.place(few, min_gain=min_gain)
+    chosen = rows[found.rows]
+    said = tuple(note.replace("MV ", "CDCS ", 1) for note in found.notes)
+    return Placement(
+        task.points[chosen],
+        rows=chosen,
+        notes=notes + said,
+        details={"coreset": len(rows), "swaps": found.details["swaps"]},
+    )
+
+
+def coreset(
+    points: Floats, weights: Floats, k: int, size: int, fair: float, rng: np.random.Generator
+) -> tuple[Rows, Floats]:
+    """Rows drawn with repetition, and weights with which any plan costs on them what it costs everyone, on average.
+
+    The chance of a resident is ``fair`` times their share of the population, so that balls hold what they held, and
+    otherwise their sensitivity: their share of the cost of a rough plan, and of the cluster they are in.
+    """
+    rough = np.zeros((k, points.shape[1]))
+    seeds(points, weights, rough, k, KMEANS_PP, int(rng.integers(2**31)))
+    labels, f = nearest(points, rough)
+    population = weights / weights.sum()
+    cost = population * f
+    sensitivity = population / np.bincount(labels, population, k)[labels]
+    if cost.sum() > 0:
+        sensitivity = sensitivity + cost / cost.sum()
+    chance = fair * population + (1 - fair) * sensitivity / sensitivity.sum()
+    times = rng.multinomial(size, chance / chance.sum())
+    rows = np.flatnonzero(times)
+    return rows, weights[rows] * times[rows] / (size * chance[rows])
+
+
+METHOD = Method(
+    name="cdcs",
+    title="CDCS",
+    description="The same as MV on a small weighted sample, drawn so that both average travel and everyone's "
+    "neighbourhood stay about what they are.",
+    source="R. Chhaya, A. Dasgupta, J. Choudhari, S. Shit: On Coresets for Fair Regression and Individually Fair "
+    "Clustering, AISTATS 2022",
+    centers_are_points=True,
+    options={"size": SIZE, "fair": FAIR, "min_gain": 0.02},
+    place=place,
+    cost=lambda n, d, k: (
+        mv.METHOD.cost(min(n, max(SIZE, MEMBERS * k)), d, k)[0] + n * (2e-6 + 1e-7 * k * d),
+        mv.METHOD.cost(min(n, max(SIZE, MEMBERS * k)), d, k)[1] + 100 * n,
+    ),
+    scales=True,
+)
