@@ -1,6 +1,7 @@
 """A small town, written in every format residents may come in."""
 
 import io
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import geopandas as gpd
 import numpy as np
 import pandas as pd
 import pytest
+import rasterio
 
 SUFFIXES = (
     ".csv",
@@ -23,6 +25,7 @@ SUFFIXES = (
     ".geoparquet",
     ".csv.gz",
 )
+RASTERS = (".tif",)  # cells and their people, without names or codes
 
 
 @pytest.fixture(scope="session")
@@ -76,6 +79,41 @@ def excel_bytes(rows: list[list[object]], sheet: str = "Data") -> bytes:
     return out.getvalue()
 
 
+CELL = 0.01  # degrees
+
+
+def people_in_cells(town: pd.DataFrame) -> np.ndarray:
+    """The people of a town in square cells from its north-western corner on."""
+    columns = ((town.lon - town.lon.min()) / CELL).astype(int)
+    rows = ((town.lat.max() - town.lat) / CELL).astype(int)
+    cells = np.zeros((rows.max() + 1, columns.max() + 1), dtype=np.float32)
+    np.add.at(cells, (rows, columns), town.population)
+    return cells
+
+
+def write_raster(
+    path: Path,
+    cells: np.ndarray,
+    corner: tuple[float, float, float] | None = (1.0, 44.0, CELL),
+    crs: object = 4326,
+    **options: object,
+) -> Path:
+    """A GeoTIFF of one band, or of several if the array has three axes; the corner is west, north, width of a cell."""
+    bands = cells.reshape(-1, *cells.shape[-2:])
+    count, height, width = bands.shape
+    place = (
+        {}
+        if corner is None
+        else {"transform": rasterio.Affine(corner[2], 0, corner[0], 0, -corner[2], corner[1])}
+    )
+    shape = {"count": count, "height": height, "width": width, "dtype": bands.dtype, "crs": crs}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there is no position, where there shall be none
+        with rasterio.open(path, "w", driver="GTiff", **shape, **place, **options) as out:
+            out.write(bands)
+    return path
+
+
 def write_town(town: pd.DataFrame, folder: Path, suffix: str) -> Path:
     path = folder / f"town{suffix}"
     points = gpd.GeoDataFrame(
@@ -91,15 +129,15 @@ def write_town(town: pd.DataFrame, folder: Path, suffix: str) -> Path:
         town.to_parquet(path, index=False)
     elif suffix == ".geoparquet":
         points.to_parquet(path, index=False)
+    elif suffix == ".tif":
+        write_raster(path, people_in_cells(town), (town.lon.min(), town.lat.max(), CELL))
     elif suffix == ".shp.zip":
         points.to_file(folder / "zipped.shp")
         with zipfile.ZipFile(path, "w") as archive:
             for part in folder.glob("zipped.*"):
                 archive.write(part, f"layers/{part.name}")
     else:
-        points.to_file(
-            path, driver={".geojson": "GeoJSON", ".gpkg": "GPKG", ".shp": None, ".kml": "KML"}[suffix]
-        )
+        points.to_file(path, driver="KML" if suffix == ".kml" else None)
     return path
 
 

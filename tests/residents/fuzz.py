@@ -42,6 +42,7 @@ WRITTEN = (
     ".parquet",
     ".geoparquet",
     ".csv.gz",
+    ".tif",
 )
 FORMATS = (*WRITTEN, ".xls", ".zip", ".link.geojson", ".link.kml")
 SECONDS, MEGABYTES, BATCH = 20, 4_000, 25

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 import shapely
 
-from tests.residents.conftest import SUFFIXES, excel_bytes
-from tkm_core.residents import ResidentsError, load_residents
+from tests.residents.conftest import RASTERS, SUFFIXES, excel_bytes
+from tkm_core.residents import FORMATS, ResidentsError, load_residents, open_source
+from tkm_core.residents.formats import readable
 
 
 def check(residents, town):
@@ -22,6 +23,18 @@ def check(residents, town):
     assert residents.groups.tolist() == town["district"].tolist()
     assert residents.ids.tolist() == town["code"].tolist()
     assert residents.report.rows_read == residents.report.rows_kept == len(town)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_format_has_a_sample_and_is_told_by_its_content(kind, written, town):
+    suffix = next(suffix for suffix in (*SUFFIXES, *RASTERS) if suffix in FORMATS[kind].suffixes)
+    path = written(suffix)
+    with open_source(path) as source:
+        assert source.kind == kind
+    assert FORMATS[kind].name in readable() and suffix == suffix.lower()
+    if FORMATS[kind].only:
+        with pytest.raises(ResidentsError, match="Export it again"):
+            load_residents(b"lon;lat\n1;2\n", name=f"text{FORMATS[kind].only[0]}")
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

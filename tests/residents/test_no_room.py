@@ -10,7 +10,7 @@ import pytest
 
 from tests.residents.test_geopackage import change, register
 from tests.residents.test_hostile import archive
-from tkm_core.residents import ResidentsError, geopackage, load_residents, loading
+from tkm_core.residents import ResidentsError, geopackage, load_residents, text
 
 TABLE = b"lat,lon\n48.1,2.1\n48.2,2.2\n"
 JSON = b'{"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": [2.1, 48.1]}}'
@@ -78,7 +78,7 @@ def test_whatever_a_reader_raises_becomes_a_sentence(fault, monkeypatch):
     def stumble(*_, **__):
         raise fault
 
-    monkeypatch.setattr(loading, "read_text", stumble)
+    monkeypatch.setattr(text, "read_text", stumble)
     with pytest.raises(ResidentsError, match=r"“town.csv” cannot be read.*Export it again") as raised:
         load_residents(TABLE, name="town.csv")
     assert raised.value.__cause__ is fault
@@ -88,6 +88,6 @@ def test_too_little_memory_passes_as_what_it_is(monkeypatch):
     def stumble(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(loading, "read_text", stumble)
+    monkeypatch.setattr(text, "read_text", stumble)
     with pytest.raises(MemoryError):
         load_residents(TABLE, name="town.csv")

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import geopandas as gpd
+import numpy as np
 import pyogrio
 import pytest
 import shapely
 
+from tests.residents.conftest import write_raster
 from tkm_core.residents import load_residents
 from tkm_core.residents.gdal import closed_gdal
 
@@ -89,8 +91,8 @@ def json_cases(url: str) -> Iterator[tuple[str, str]]:
         yield f"esri-{number}.json", json.dumps(esri)
         for reference in (f"{url}/fg", {"type": "Reference", "href": f"{url}/fg-href"}):
             core = "http://www.opengis.net/spec/json-fg-1/0.2/conf/core"
-            text = {"type": "FeatureCollection", "conformsTo": [core], "coordRefSys": reference, "crs": crs}
-            yield f"fg-{number}-{type(reference).__name__}.json", json.dumps({**text, "features": [POINT]})
+            whole = {"type": "FeatureCollection", "conformsTo": [core], "coordRefSys": reference, "crs": crs}
+            yield f"fg-{number}-{type(reference).__name__}.json", json.dumps({**whole, "features": [POINT]})
     links = [
         {"rel": rel, "href": f"{url}/{rel}", "type": "application/geo+json"}
         for rel in ("next", "data", "items")
@@ -150,6 +152,7 @@ def binary_cases(folder: Path, url: str) -> None:
     )  # carried to degrees of today by grids that PROJ may fetch
     points.set_crs(4267).to_file(folder / "nad27.shp")
     points.set_crs(4267).to_parquet(folder / "nad27.parquet")
+    write_raster(folder / "nad27.tif", np.ones((2, 2), dtype=np.float32), (-74.0, 40.7, 0.01), crs=4267)
     (folder / "linked.shp").write_bytes((folder / "nad27.shp").read_bytes())
     (folder / "linked.shx").write_bytes((folder / "nad27.shx").read_bytes())
     (folder / "linked.prj").write_text(f"{url}/prj")
@@ -172,7 +175,7 @@ def test_nothing_is_heard_whatever_a_file_says(listener, tmp_path):
     assert done.returncode == 0, done.stderr
     time.sleep(0.1)  # for a request that is under way
     assert listener.heard == []
-    for read in ("crs-0.geojson 1\n", "nad27.gpkg 2\n"):  # the file is read all the same
+    for read in ("crs-0.geojson 1\n", "nad27.gpkg 2\n", "nad27.tif 4\n"):  # the file is read all the same
         assert read in done.stdout
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pyproj import Geod
 
-from tkm_core.residents import Residents
+from tkm_core.residents import Residents, projection
 from tkm_core.residents.projection import centre_of, local_crs
 
 GEOD = Geod(ellps="WGS84")
@@ -111,3 +111,21 @@ def test_residents_can_be_cached():
     again = pickle.loads(pickle.dumps(first))
     np.testing.assert_array_equal(again.xy, first.xy)
     assert again.ids.tolist() == first.ids.tolist() and again.fingerprint == first.fingerprint
+
+
+def test_one_point_is_never_handed_over_as_an_array(monkeypatch):
+    """Older versions of pyproj try an array of one value as a number, which numpy 2.1 warns of."""
+    given = []
+
+    class Told:
+        def transform(self, x, y):
+            given.append((type(x), type(y)))
+            return [1.0] * len(x), [2.0] * len(y)
+
+    monkeypatch.setattr(projection, "_transformer", lambda *_: Told())
+    for n in (1, 2):
+        assert (
+            projection.transform(np.ones((n, 2)), projection.WGS84, projection.WGS84).tolist()
+            == [[1.0, 2.0]] * n
+        )
+    assert given == [(list, list), (np.ndarray, np.ndarray)]

@@ -14,6 +14,7 @@ PLACES = {
     "sacramento": (-121.36, 38.59, 932, 932),
     "san-francisco": (-122.44, 37.75, 205, 955_113),
     "toulouse": (1.44, 43.62, 259, 1_331_212),
+    "porto-alegre": (-51.19, -30.055, 1227, 812_935),
 }
 
 
@@ -22,6 +23,7 @@ def test_keys_and_default_come_first():
         "sacramento",
         "san-francisco",
         "toulouse",
+        "porto-alegre",
         "generated",
         "generated-100k",
         "generated-1m",
@@ -63,15 +65,32 @@ def test_san_francisco_has_its_candidate_sites_nearby():
     assert SAMPLES["sacramento"].sites[1].shape == (0, 2)
 
 
+def test_porto_alegre_has_schools_and_health_posts_where_its_hexagons_say():
+    with (FOLDER / "porto-alegre.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    sample = SAMPLES["porto-alegre"]
+    for places, column in ((sample.sites, "schools"), (sample.existing, "health_posts")):
+        names, lonlat = places
+        there = [[float(row["lon"]), float(row["lat"])] for row in rows if int(row[column])]
+        assert lonlat.tolist() == there
+        assert len(set(names)) == len(there)
+    assert (len(sample.sites[0]), len(sample.existing[0])) == (177, 117)
+    assert sample.streets_path == FOLDER / "porto-alegre.osm.pbf"
+    assert SAMPLES["sacramento"].streets_path is None
+    assert SAMPLES["sacramento"].existing == ([], pytest.approx(np.empty((0, 2))))
+
+
 def test_every_file_has_source_and_licence_beside_it():
     notes = (FOLDER / "README.md").read_text(encoding="utf-8")
-    for file in FOLDER.glob("*.csv"):
-        assert f"`{file.name}`" in notes
+    for file in FOLDER.iterdir():
+        assert file.name == "README.md" or f"`{file.name}`" in notes
     for sample in SAMPLES.values():
         assert sample.source
         assert sample.licence
         assert sample.title
-    assert sum(file.stat().st_size for file in FOLDER.iterdir()) < 100_000
+    assert sum(file.stat().st_size for file in FOLDER.iterdir()) < 700_000  # they go into every wheel
+    assert "© OpenStreetMap contributors" in notes
+    assert "© OpenStreetMap contributors" in SAMPLES["porto-alegre"].source
 
 
 def test_generated_city_is_repeatable_and_seeded():
@@ -122,5 +141,5 @@ def test_size_of_a_real_city_cannot_be_chosen():
 
 def test_missing_folder_gets_a_sentence(monkeypatch):
     monkeypatch.setattr("tkm_core.residents.samples.FOLDER", Path("nowhere"))
-    with pytest.raises(ResidentsError, match="assets/samples"):
+    with pytest.raises(ResidentsError, match=r"toulouse\.csv is missing from nowhere"):
         load_sample("toulouse")

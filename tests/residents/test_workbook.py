@@ -13,6 +13,7 @@ from tests.residents.crafted_excel import (
     xls_bytes,
 )
 from tkm_core.residents import ResidentsError, load_residents, workbook
+from tkm_core.residents.source import Source
 
 
 def test_an_old_workbook_is_read():
@@ -47,7 +48,7 @@ def test_a_far_cell_is_found_wherever_blocks_end(monkeypatch):
     for step in range(1, 60):
         monkeypatch.setattr("tkm_core.residents.source.STEP", step)
         with pytest.raises(ResidentsError, match="reaches over"):
-            workbook.check_workbook(workbook.Source("town.xlsx", data))
+            workbook.check_workbook(Source("town.xlsx", data))
 
 
 def test_a_long_table_is_not_far_away(monkeypatch):
@@ -55,16 +56,14 @@ def test_a_long_table_is_not_far_away(monkeypatch):
     monkeypatch.setattr(workbook, "MOST_CELLS", 301 * 2)
     assert len(load_residents(excel_bytes(rows), name="town.xlsx")) == 300
     placed = "".join(f'<row r="{row}"><c r="A{row}"><v>{row}</v></c></row>' for row in range(1, 300))
-    workbook.check_workbook(
-        workbook.Source("town.xlsx", edit(excel_bytes([["a", "b"]]), lambda _: placed.encode()))
-    )
+    workbook.check_workbook(Source("town.xlsx", edit(excel_bytes([["a", "b"]]), lambda _: placed.encode())))
 
 
 def test_a_text_that_is_repeated_without_end(monkeypatch):
     monkeypatch.setattr(workbook, "MOST_TEXT", 1 << 20)
     strings = b"<sst><si><t>short</t></si><si><t>" + b"x" * 30_000 + b"</t></si></sst>"
     few, many = '<c t="s"><v>1</v></c>' * 30, '<c t="s"><v>1</v></c>' * 40
-    workbook.check_workbook(workbook.Source("a.xlsx", edit(with_cells(few), bytes, sharedStrings=strings)))
+    workbook.check_workbook(Source("a.xlsx", edit(with_cells(few), bytes, sharedStrings=strings)))
     with pytest.raises(ResidentsError, match="repeat long texts"):
         load_residents(edit(with_cells(many), bytes, sharedStrings=strings), name="town.xlsx")
 

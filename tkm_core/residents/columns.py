@@ -22,6 +22,7 @@ COMPARED = 100  # characters of two names that are compared
 DEGREES = r"[+-]?\d{1,3}(?:\.\d+)?"
 PAIR = re.compile(rf"^\s*[\[(]?\s*(?P<first>{DEGREES})\s*[,;/ ]\s*(?P<second>{DEGREES})\s*[\])]?\s*$")
 WKT = re.compile(r"(?i)^\s*(?:SRID=\d+;)?\s*(?:MULTI)?(?:POINT|POLYGON)\s*Z?M?\s*\(")
+ONE_EACH = "Every row counts as one resident."
 REPEATED = re.compile(r"\(\d+\)$")  # a name the file has twice
 
 
@@ -37,6 +38,7 @@ class Roles:
     weight: str | None = None
     group: str | None = None
     id: str | None = None
+    place: str | None = None
     decimal: str = "."
     decimals: dict[str, str] = field(default_factory=dict)
     columns: dict[str, Column] = field(default_factory=dict)
@@ -67,7 +69,7 @@ def find_roles(table: Table, choices: Mapping[str, Choice], decimal: str | None 
     Parameters
     ----------
     table : Table
-    choices : mapping of {"x", "y", "weight", "group", "id"} to name, position, False (none) or None (guess)
+    choices : mapping of {"x", "y", "weight", "group", "id", "place"} to name, position, False (none) or None (guess)
     decimal : {".", ","}, optional
 
     Returns
@@ -88,9 +90,11 @@ def find_roles(table: Table, choices: Mapping[str, Choice], decimal: str | None 
             roles.numbers[name] = numbers
             if roles.decimals.get(name) == "." and np.isfinite(numbers).sum() == present:
                 table.plain_numbers.add(name)
-    for role in ("x", "y", "weight", "group", "id"):
+    for role in ("x", "y", "weight", "group", "id", "place"):
         if (choice := choices.get(role)) is not None and choice is not False:
             roles.give(role, resolve(choice, table.names, role), "Chosen.")
+    if table.people and choices.get("weight") is None:
+        roles.give("weight", table.people, "Every cell holds the number of its people.")
     if table.points is None:
         _find_coordinates(table, roles, samples)
     _find_weight(roles, choices.get("weight"))
@@ -292,10 +296,42 @@ def _find_weight(roles: Roles, choice: Choice) -> None:
     ranked = sorted(proposed, key=lambda name: -name_score(name, "weight"))
     roles.proposed_weights = ranked
     if ranked and roles.weight is None:
-        listed = ", ".join(f"“{name}”" for name in ranked[:5])
-        roles.notes.append(
-            f"Every row counts as one resident. People may be counted in {listed}: choose it if so."
-        )
+        _say_who_may_count(roles)
+
+
+def propose_counts(roles: Roles) -> None:
+    """Where rows are areas and no name means people, any column of counts may count them."""
+    fitting = [
+        name
+        for name, numbers in roles.numbers.items()
+        if roles.columns[name].role in (None, "group") and _may_count(numbers, roles.columns[name])
+    ]
+    for name in fitting:
+        roles.offer("weight", name)
+    roles.proposed_weights += [name for name in fitting if name not in roles.proposed_weights]
+    if fitting:
+        roles.notes[:] = [note for note in roles.notes if not note.startswith(ONE_EACH)]
+        _say_who_may_count(roles)
+
+
+def _say_who_may_count(roles: Roles) -> None:
+    listed = ", ".join(f"“{name}”" for name in roles.proposed_weights[:5])
+    roles.notes.append(f"{ONE_EACH} People may be counted in {listed}: choose the column if so.")
+
+
+def _may_count(numbers: Floats, column: Column) -> bool:
+    """Whole numbers that differ, and are no codes, years, row numbers or measures."""
+    values = numbers[np.isfinite(numbers)]
+    if len(values) < 2 or (values != np.round(values)).any() or not is_count(values)[0]:
+        return False
+    name, distinct = column.name, np.unique(values)
+    named_otherwise = (
+        name_score(name, "not people") or name_score(name, "measure") >= 2 or name_score(name, "id") >= 2
+    )
+    years = values.min() >= 1800 and values.max() <= 2100
+    codes = any(text.startswith("0") and len(text) > 1 for text in column.samples)
+    row_numbers = len(distinct) == len(values) and distinct[-1] - distinct[0] < 2 * len(values)
+    return not (named_otherwise or years or codes or row_numbers or len(distinct) == 1 or distinct[-1] < 2)
 
 
 def _find_labels(table: Table, roles: Roles, choices: Mapping[str, Choice]) -> None:
@@ -315,22 +351,33 @@ def _find_labels(table: Table, roles: Roles, choices: Mapping[str, Choice]) -> N
                 roles.numbers.get(name, np.empty(0))
             ):
                 roles.offer("group", name)
+            if distinct > n_rows // 2 and column.null_count <= 0.1 * n_rows and _has_letters(column):
+                roles.offer("place", name)
     for role, meaning, why in (
         ("id", "id", "Its name means an identifier and no value repeats."),
         ("group", "group", "Its name means a district or group and its values repeat."),
+        ("place", "place", "Its name means a place and its values are names."),
     ):
         if choices.get(role) is False or getattr(roles, role) is not None:
             continue
         fitting = [
             name
             for name, column in roles.columns.items()
-            if role in column.candidate_for and column.role is None
+            if role in column.candidate_for
+            and column.role is None
+            and not (role == "place" and name_score(name, "not a place") >= 2)
         ]
         best = max(
             fitting, key=lambda name: name_score(name, meaning) - 0.6 * _is_row_number(name), default=None
         )
         if best is not None and name_score(best, meaning) >= 2:
             roles.give(role, best, why)
+
+
+def _has_letters(column: pa.ChunkedArray) -> bool:
+    return is_text(column.type) and any(
+        any(char.isalpha() for char in text) for text in as_text(pc.drop_null(column).slice(0, 20))
+    )
 
 
 def _is_row_number(name: str) -> bool:

@@ -15,7 +15,7 @@ from tkm_core.arrays import Floats
 from tkm_core.residents.columns import PAIR, WKT
 from tkm_core.residents.layers import describe_kinds, to_points
 from tkm_core.residents.model import ResidentsError, crs_name
-from tkm_core.residents.projection import GEOD, WGS84, transform
+from tkm_core.residents.projection import EARTH_RADIUS, GEOD, WGS84, for_proj, transform
 from tkm_core.residents.reference_systems import code_in, mapped, parse_crs, suggest
 
 Mask = npt.NDArray[np.bool_]
@@ -35,6 +35,8 @@ UNKNOWN = (
     -2147483648,
     2147483647,
 )
+BEYOND = 1_000_000.0  # metres outside its official area in which a stated system is still believed
+TRUE = 1.0  # metres within which a point comes back when it is carried to degrees and back
 CLEARLY = 0.9  # share of rows that must agree before the file as a whole is reinterpreted
 
 
@@ -158,7 +160,7 @@ def compare(position: Position, grid: Floats, names: Sequence[str]) -> None:
     usable = np.isfinite(other).all(axis=1) & (np.abs(here) <= (180, 90)).all(axis=1)
     if not usable.any():
         return
-    metres = GEOD.inv(*here[usable].T, *other[usable].T)[2]
+    metres = GEOD.inv(*for_proj(*here[usable].T, *other[usable].T))[2]
     typical, worst = np.median(metres), np.max(metres)
     pair = f"“{names[0]}” and “{names[1]}”"
     if typical > AGREED:
@@ -235,14 +237,24 @@ def _from_grid(
         )
     elif inside < 0.5:
         place = crs.area_of_use.name if crs.area_of_use else "its area"
-        sentence = f"In {crs_name(crs)} the coordinates do not lie in {place[:80].rstrip('. ')}"
-        if not certain:
+        official = place if len(place) <= 80 else f"{place[:80].rsplit(' ', 1)[0].rstrip(',;.- ')} ..."
+        beyond = _metres_beyond(sample, crs)
+        if beyond is not None:
+            position.warnings.append(
+                f"The coordinates lie about {beyond / 1000:,.0f} km outside the official area of {crs_name(crs)} "
+                f"({official}). They were read as they are: please check on the map."
+            )
+        elif certain:
+            position.warnings.append(
+                f"In {crs_name(crs)} the coordinates do not lie in its official area ({official}): please check "
+                "the EPSG code."
+            )
+        else:
             found = suggest(sample, texts)
             listed = "; ".join(f"{code} ({name})" for code, name in found[:4]) or "none found"
-            msg = f"The file says it is in {crs_name(crs)}, but there its coordinates do not lie in "
-            msg += f"{place[:80].rstrip('. ')}. Give the EPSG code (crs=). Likely: {listed}."
+            msg = f"The file says it is in {crs_name(crs)}, but there its coordinates do not lie in the official "
+            msg += f"area ({official}) or near it. Give the EPSG code (crs=). Likely: {listed}."
             raise ResidentsError(msg, needs="crs", suggestions=found)
-        position.warnings.append(f"{sentence}: please check the EPSG code.")
     transform(points, crs, WGS84, out=points)
     points[~np.isfinite(points[:, 0] + points[:, 1])] = np.nan
     position.notes.append(f"Coordinates in {crs_name(crs)} were carried to degrees.")
@@ -250,17 +262,40 @@ def _from_grid(
 
 
 def _share_in_area(sample: Floats, crs: CRS) -> float:
-    sample = sample[:: max(1, len(sample) // 500)]
-    lonlat = transform(sample, crs, WGS84)
-    finite = np.isfinite(lonlat).all(axis=1)
-    area = crs.area_of_use
-    if area is None:
-        return float(finite.mean())
-    west, south, east, north = area.bounds
+    """Share of points that lie in the official area of a grid, or within a degree of it."""
+    lonlat, outside = _outside(sample, crs)
+    return float(np.mean(np.isfinite(lonlat).all(axis=1) & (outside <= 1).all(axis=1)))
+
+
+def _outside(sample: Floats, crs: CRS) -> tuple[Floats, Floats]:
+    """Degrees of some grid coordinates, and how many degrees they lie outside the grid's area in each direction."""
+    lonlat = transform(sample[:: max(1, len(sample) // 500)], crs, WGS84)
+    if crs.area_of_use is None:
+        return lonlat, np.zeros_like(lonlat)
+    west, south, east, north = crs.area_of_use.bounds
     east = east if east >= west else east + 360
-    lon = np.where(lonlat[:, 0] < west - 1, lonlat[:, 0] + 360, lonlat[:, 0])
-    near = (west - 1 <= lon) & (lon <= east + 1) & (south - 1 <= lonlat[:, 1]) & (lonlat[:, 1] <= north + 1)
-    return float(np.mean(near & finite))
+    lon = np.where(lonlat[:, 0] < west - 180 + (east - west) / 2, lonlat[:, 0] + 360, lonlat[:, 0])
+    beside = np.maximum(np.maximum(west - lon, lon - east), 0)
+    above = np.maximum(np.maximum(south - lonlat[:, 1], lonlat[:, 1] - north), 0)
+    return lonlat, np.column_stack([beside, above])
+
+
+def _metres_beyond(sample: Floats, crs: CRS) -> float | None:
+    """How far outside its area a grid was used, where it is still exact and leads to land; None if it is not so.
+
+    A region that reaches over two zones is often kept in one of them, and that is right to the metre.
+    """
+    lonlat, outside = _outside(sample, crs)
+    finite = np.isfinite(lonlat).all(axis=1)
+    if finite.mean() < CLEARLY:
+        return None
+    across = outside[finite] * np.column_stack([np.cos(np.radians(lonlat[finite, 1])), np.ones(finite.sum())])
+    metres = np.radians(np.linalg.norm(across, axis=1)) * EARTH_RADIUS
+    back = transform(lonlat[finite], WGS84, crs) - sample[:: max(1, len(sample) // 500)][finite]
+    unit = crs.axis_info[0].unit_conversion_factor if crs.axis_info else 1.0
+    exact = np.linalg.norm(back, axis=1) * unit < TRUE
+    far = float(np.median(metres))
+    return far if far <= BEYOND and exact.mean() >= CLEARLY and mapped(lonlat) >= 5 else None
 
 
 def _ask(sample: Floats, texts: Sequence[str], crs: CRS | None) -> ResidentsError:

@@ -24,6 +24,9 @@ CANDIDATES = (
 FOREIGN = re.compile(rb"[\x80-\xff][^\r\n]{0,60}")
 BEFORE = 60  # bytes before a foreign letter that belong to a sample
 SAMPLES = 120
+# Signs beyond ASCII that some programs put between columns, and the byte of each in Western code pages.
+SEPARATORS = {0xAC: "¬", 0xA6: "¦", 0xA7: "§", 0x95: "•"}
+LOOKED_AT = 200  # lines in which such a sign is looked for
 # Letters that languages written in Latin script use often; others of the same code pages are rare.
 COMMON = frozenset("äöüßéèêàáçñíóúâîôûëïåøæãõœłąęśżźćńčšžřěůťďňőűğşıțșăđÄÖÜÉÈÀÁÇÑÍÓÚÅØÆŁŚŻČŠŽŘİŞ")
 BESIDE = frozenset("°§€£µ²³½·–—’‘“”„…«»®©™№•²±ºª¿¡")
@@ -95,13 +98,17 @@ def _without_mark(data: Buffer, head: bytes, name: str) -> tuple[Buffer, str, li
     for zeros, others, encoding in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
         if zeros > 0.4 * half and others < 0.05 * half:
             return _decode(data, encoding, "replace").encode(), encoding, []
-    msg = f"“{name}” is not text: it holds zero bytes, as only programs write. Export it as CSV or GeoJSON."
+    msg = f"“{name}” is not a text file, and not in a format that can be read. Export it as CSV or GeoJSON."
     raise ResidentsError(msg)
 
 
 def _guess(data: Buffer, name: str) -> tuple[Buffer, str, list[str]]:
+    mark = _separator(bytes(data[:STEP]))
+    fitting = [encoding for encoding in CANDIDATES if mark is None or _means(mark, encoding)]
     found = [match.span() for match in islice(FOREIGN.finditer(data), 500 * SAMPLES)]
     lines = [_sample(data, *span) for span in found[:: max(1, len(found) // SAMPLES)]]
+    if mark is not None:  # it is no letter, so it says nothing about the language
+        lines = [line.replace(bytes([mark]), b",") for line in lines]
     text = b"\n".join(lines).decode("utf-8", "replace")
     broken = text.count("\ufffd")
     if sum(char > "\x7f" for char in text) - broken > 4 * broken:
@@ -109,9 +116,9 @@ def _guess(data: Buffer, name: str) -> tuple[Buffer, str, list[str]]:
         lost = decoded.count("\ufffd")
         warning = f"{lost:,} characters of “{name}” are not valid UTF-8; they are shown as “\ufffd”."
         return decoded.encode(), "utf-8", [warning]
-    scores = sorted(((-_score(lines, encoding), rank, encoding) for rank, encoding in enumerate(CANDIDATES)))
+    scores = sorted(((-_score(lines, encoding), rank, encoding) for rank, encoding in enumerate(fitting)))
     for score, _, encoding in scores:
-        if score < 0:
+        if score < 0 or mark is not None:
             try:
                 return _decode(data, encoding).encode(), encoding, []
             except UnicodeError:
@@ -123,6 +130,23 @@ def _guess(data: Buffer, name: str) -> tuple[Buffer, str, list[str]]:
         f"No encoding fits all of “{name}”; {best} was taken, and {lost:,} characters are shown as “\ufffd”."
     )
     return decoded.encode(), best, [warning]
+
+
+def _separator(head: bytes) -> int | None:
+    """The byte beyond ASCII that stands between the columns: as often in every line, and no usual sign does."""
+    lines = [line for line in head.splitlines()[:-1] or head.splitlines() if line.strip()][:LOOKED_AT]
+    if len(lines) < 2 or any(usual in lines[0] for usual in (b",", b";", b"\t", b"|")):
+        return None
+    for mark in SEPARATORS:
+        counts = [line.count(mark) for line in lines]
+        if counts[0] and counts.count(counts[0]) > 0.8 * len(lines):
+            return mark
+    return None
+
+
+def _means(mark: int, encoding: str) -> bool:
+    """Whether a byte is that separator in an encoding."""
+    return bytes([mark]).decode(encoding, "ignore") == SEPARATORS[mark]
 
 
 def _sample(data: Buffer, start: int, end: int) -> bytes:

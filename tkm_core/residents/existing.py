@@ -36,6 +36,8 @@ class Existing:
         What they are called, text from outside; empty where the file has no names.
     report : Report
         What was read, kept, left out and guessed.
+    pinned : int
+        How many of the last ones were pinned by hand: they never move either, but are not there today.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Existing:
     lonlat: Floats
     names: tuple[str, ...]
     report: Report
+    pinned: int = 0
 
     def __len__(self) -> int:
         return len(self.lonlat)
@@ -60,7 +63,7 @@ class Existing:
     def fingerprint(self) -> str:
         """A digest of places and names: equal for equal facilities."""
         digest = blake2b(np.ascontiguousarray(self.lonlat).data, digest_size=16)
-        digest.update(repr((len(self), self.names)).encode())
+        digest.update(repr((len(self), self.names, self.pinned)).encode())
         return digest.hexdigest()
 
 
@@ -130,9 +133,35 @@ def read_existing(
     >>> read_existing(lambda options: load_residents(table, **options), town).names
     ('North', 'South')
     """
+    found = read_places(read, residents, **options)
+    _check(found, residents)
+    names = () if found.ids is None else tuple("" if name is None else str(name)[:200] for name in found.ids)
+    return Existing(found.lonlat, names, found.report)
+
+
+def read_places(
+    read: Callable[[dict[str, Any]], Residents], residents: Residents, **options: Any
+) -> Residents:
+    """Read places for residents, with their names as ids: in the system of the residents' file where that fits better.
+
+    Parameters
+    ----------
+    read : callable
+        As in `read_existing`.
+    residents : Residents
+    **options
+        As in `read_existing`.
+
+    Returns
+    -------
+    Residents
+        One row for each place, none left out as suspect.
+    """
 
     def attempt(**more: Any) -> Residents:
-        return read({**options, "weight": False, "group": False, "keep_suspect": True, **more})
+        return read(
+            {"weight": False, "group": False, "place": False, "keep_suspect": True, **options, **more}
+        )
 
     same = residents.source_crs if "crs" not in options else None
     more: dict[str, Any] = {}
@@ -153,11 +182,9 @@ def read_existing(
     if "id" not in options and (column := _name_column(report)) is not None:
         notes = report.notes
         found = attempt(**more, id=column)
-        report, report.notes = found.report, notes
-        next(one for one in report.columns if one.role == "id").why = "Its name says it holds names."
-    _check(found, residents)
-    names = () if found.ids is None else tuple("" if name is None else str(name)[:200] for name in found.ids)
-    return Existing(found.lonlat, names, report)
+        found.report.notes = notes
+        next(one for one in found.report.columns if one.role == "id").why = "Its name says it holds names."
+    return found
 
 
 def _try(attempt: Callable[..., Residents], crs: object) -> Residents | None:

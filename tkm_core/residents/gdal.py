@@ -1,8 +1,8 @@
-"""GDAL and PROJ kept to the file at hand: only the drivers of our formats, and no request to anywhere."""
+"""GDAL and PROJ kept to the file at hand: only the drivers of its format, and no request to anywhere."""
 
 import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any
@@ -12,12 +12,6 @@ import pyogrio._ogr
 from pyogrio.core import _register_drivers  # the only way to GDAL's list of drivers
 from pyproj.network import set_network_enabled  # type: ignore[attr-defined]
 
-DRIVERS = {
-    "geojson": ("GeoJSON", "ESRIJSON", "TopoJSON", "JSONFG"),
-    "geopackage": ("GPKG",),
-    "shapefile": ("ESRI Shapefile",),
-    "kml": ("KML", "LIBKML"),
-}
 SETTINGS = {
     "GDAL_HTTP_PROXY": "none://none",  # no such thing: where a connection is tried at all, it fails at once
     "GDAL_HTTPS_PROXY": "none://none",
@@ -53,11 +47,10 @@ def _answer_requests(answer: Any) -> None:
 
 
 @contextmanager
-def closed_gdal() -> Iterator[None]:
-    """Let GDAL open files of our formats only, and reach nothing else; afterwards all is as it was before."""
+def closed_gdal(drivers: Collection[str] = ()) -> Iterator[None]:
+    """Let GDAL open files with these drivers only, and reach nothing else; afterwards all is as it was before."""
     with _one_at_a_time:
-        ours = {driver for drivers in DRIVERS.values() for driver in drivers}
-        others = ",".join(driver for driver in pyogrio.list_drivers() if driver not in ours)
+        others = ",".join(driver for driver in pyogrio.list_drivers() if driver not in drivers)
         settings = {**SETTINGS, "GDAL_SKIP": others}
         before = {name: pyogrio.get_gdal_config_option(name) for name in settings}
         pyogrio.set_gdal_config_options(settings)

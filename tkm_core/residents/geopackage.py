@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from tkm_core.residents.file_format import FileFormat
+from tkm_core.residents.layers import MapKind, reader
 from tkm_core.residents.model import ResidentsError
 
 MOST_TABLES = 5_000  # entries of the schema: tables, indexes, triggers, views
@@ -103,3 +105,14 @@ def _is_virtual(sql: str | None) -> bool:
     return words[1:2] == ["VIRTUAL"] and not (sql or "").upper().partition(" USING ")[2].strip().startswith(
         "RTREE"
     )
+
+
+FORMAT = FileFormat(
+    kind="geopackage",
+    name="GeoPackage",
+    suffixes=(".gpkg",),
+    read=reader(MapKind(title="GeoPackage", suffix=".gpkg", drivers=("GPKG",), check=check_geopackage)),
+    sign=lambda head: head.startswith(b"SQLite format 3\0"),
+    is_map=True,
+    only=(".gpkg",),
+)

@@ -1,10 +1,11 @@
-"""Map layers: GeoJSON, GeoPackage, shapefile and KML by GDAL; one point for each feature."""
+"""Map layers of any format that GDAL reads; one point for each feature."""
 
 import json
 import re
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,86 +19,76 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from tkm_core.arrays import Floats
-from tkm_core.residents.encodings import to_utf8
-from tkm_core.residents.gdal import DRIVERS, closed_gdal
-from tkm_core.residents.geopackage import check_geopackage
+from tkm_core.residents.file_format import Asked
+from tkm_core.residents.gdal import closed_gdal
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.nesting import is_nested
-from tkm_core.residents.shapefile import prepare_shapefile
 from tkm_core.residents.source import Source
 from tkm_core.residents.table import LOOK_AT, MOST_COLUMNS, Table, check_width, is_text, unique_names, whole
 
-SUFFIX = {"geojson": ".geojson", "geopackage": ".gpkg", "shapefile": ".shp", "kml": ".kml"}
-TITLE = {"geojson": "GeoJSON", "geopackage": "GeoPackage", "shapefile": "Shapefile", "kml": "KML"}
-# What GDAL adds to every KML layer, whatever the file holds.
-KML_OWN = (
-    "id",
-    "timestamp",
-    "begin",
-    "end",
-    "altitudeMode",
-    "tessellate",
-    "extrude",
-    "visibility",
-    "drawOrder",
-    "icon",
-)
-DEEPEST = 64  # brackets within brackets; a multipolygon in a collection needs 8
-BRACKETS = np.zeros(256, dtype=np.int64)  # the step in depth that a byte of JSON makes
-BRACKETS[[91, 123]], BRACKETS[[93, 125]] = 1, -1
-KEY = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:')
-ATTRIBUTE = re.compile(rb"""\bname\s*=\s*["']([^"']*)""")
 POINTS, LINES, POLYGONS, COLLECTION = (0, 4), (1, 2, 5), (3, 6), 7
 
 
-def read_layer(source: Source, *, layer: str | None = None) -> Table:
-    """Read a map layer: the one called for, or the first with points or polygons."""
-    told: list[str] = []
-    if source.kind == "geojson":
-        check_json(source)
-        source.data, _, told = to_utf8(source.data, source.name)
-    elif source.kind == "kml":
-        check_names(source, ATTRIBUTE)
-    elif source.kind == "shapefile":
-        told = prepare_shapefile(source)
-    path = source.write_to_folder(SUFFIX[source.kind])
-    if source.kind == "geopackage":
-        told = check_geopackage(path, source.name)
-    try:
-        with closed_gdal(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # GDAL's remarks on oddities; what matters is checked below
-            table = _read(source, path, layer)
-    except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, pa.ArrowException) as error:
-        raise _unreadable(source) from error
-    except (shapely.errors.ShapelyError, OSError, ValueError, TypeError, RuntimeError) as error:
-        if isinstance(error, ResidentsError):
-            raise
-        raise _unreadable(source) from error
-    table.warnings[:0] = told
-    return table
+@dataclass(frozen=True)
+class MapKind:
+    """A format that GDAL reads.
+
+    Attributes
+    ----------
+    title : str
+        For sentences.
+    suffix : str
+        Under which GDAL finds it.
+    drivers : tuple of str
+        The only ones that may open it.
+    prepare, check : callable
+        What has to be seen to before the file is written to the private folder, and there; each gives warnings.
+    own_columns : tuple of str
+        What GDAL adds to every layer, whatever the file holds.
+    one_layer : bool
+        Whether a file has one layer: each look for others costs a pass over the file.
+    or_else : str
+        What an unreadable file may also be.
+    """
+
+    title: str
+    suffix: str
+    drivers: tuple[str, ...]
+    prepare: Callable[[Source], list[str]] = lambda _source: []
+    check: Callable[[Path, str], list[str]] = lambda _path, _name: []
+    own_columns: tuple[str, ...] = ()
+    one_layer: bool = False
+    or_else: str = ""
 
 
-def _unreadable(source: Source) -> ResidentsError:
-    what = f"a readable {TITLE[source.kind]} file"
-    other = ", or another kind of JSON" if source.kind == "geojson" else ""
-    return ResidentsError(f"“{source.name}” is not {what}: damaged, incomplete{other}. Export it again.")
+def reader(kind: MapKind) -> Callable[[Source, Asked], Table]:
+    """The reader of a format: the layer called for, or the first with points or polygons (or lines, if asked for)."""
+
+    def read(source: Source, asked: Asked) -> Table:
+        told = kind.prepare(source)
+        path = source.write_to_folder(kind.suffix)
+        told += kind.check(path, source.name)
+        try:
+            with closed_gdal(kind.drivers), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # GDAL's remarks on oddities; what matters is checked below
+                table = _read(source, kind, path, asked.layer, lines=asked.lines)
+        except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, pa.ArrowException) as error:
+            raise _unreadable(source, kind) from error
+        except (shapely.errors.ShapelyError, OSError, ValueError, TypeError, RuntimeError) as error:
+            if isinstance(error, ResidentsError):
+                raise
+            raise _unreadable(source, kind) from error
+        table.warnings[:0] = told
+        return table
+
+    return read
 
 
-def check_json(source: Source) -> None:
-    """Refuse JSON that is nested absurdly deep, or has no end of properties, before a parser sees it."""
-    depth = deepest = 0
-    data = source.data
-    for start in range(0, len(data), 1 << 20):
-        block = np.frombuffer(data[start : start + (1 << 20)], dtype=np.uint8)
-        steps = BRACKETS[block[(block | 32 == 123) | (block | 32 == 125)]]
-        if len(steps) == 0:
-            continue
-        levels = depth + np.cumsum(steps)
-        deepest, depth = max(deepest, int(levels.max())), int(levels[-1])
-        if deepest > DEEPEST + 200:  # brackets in names count too: only absurd depth is refused here
-            msg = f"“{source.name}” is nested too deeply for a map layer."
-            raise ResidentsError(msg)
-    check_names(source, KEY)
+def _unreadable(source: Source, kind: MapKind) -> ResidentsError:
+    what = f"a readable {kind.title} file"
+    return ResidentsError(
+        f"“{source.name}” is not {what}: damaged, incomplete{kind.or_else}. Export it again."
+    )
 
 
 def check_names(source: Source, pattern: re.Pattern[bytes]) -> None:
@@ -109,33 +100,29 @@ def check_names(source: Source, pattern: re.Pattern[bytes]) -> None:
             check_width(len(names))
 
 
-def _read(source: Source, path: Path, layer: str | None) -> Table:
-    single = (
-        source.kind == "geojson" and layer is None
-    )  # it has one, and each look costs a pass over the file
+def _read(source: Source, kind: MapKind, path: Path, layer: str | None, *, lines: bool) -> Table:
+    single = kind.one_layer and layer is None
     found = np.empty((0, 2), dtype=object) if single else pyogrio.list_layers(path)
     layers = [str(name) for name in found[:, 0]]
     if layer is not None and layer not in layers and len(layers) > 1:
         msg = f"“{source.name}” has no layer “{layer}”. Its layers: {', '.join(layers)}."
         raise ResidentsError(msg, needs="layer", suggestions=[(name, name) for name in layers])
-    usable = [str(name) for name, kind in found if kind is None or "Line" not in kind]
-    mapped = [
-        str(name) for name, kind in found if kind is not None and ("Point" in kind or "Polygon" in kind)
-    ]
+    wanted, other = (("Line",), ("Point", "Polygon")) if lines else (("Point", "Polygon"), ("Line",))
+    usable = [str(name) for name, shape in found if not any(word in (shape or "") for word in other)]
+    mapped = [str(name) for name, shape in found if any(word in (shape or "") for word in wanted)]
     chosen = layer if layer in layers else next(iter(mapped or usable or layers), None)
     if chosen is None and not single:
         msg = f"“{source.name}” has no layer in it."
         raise ResidentsError(msg)
     meta, read = pyogrio.read_arrow(path, layer=chosen)
-    if not single and pyogrio.read_info(path, layer=chosen)["driver"] not in DRIVERS[source.kind]:
-        raise _unreadable(source)
+    if not single and pyogrio.read_info(path, layer=chosen)["driver"] not in kind.drivers:
+        raise _unreadable(source, kind)
     geometry = meta["geometry_name"] or "wkb_geometry"
-    made = KML_OWN if source.kind == "kml" else ()
-    dropped = [name for name in read.column_names if name == geometry or name in made]
+    dropped = [name for name in read.column_names if name == geometry or name in kind.own_columns]
     attributes = read.drop_columns(dropped)
     names = unique_names(attributes.column_names)
     attributes = _sound_text(attributes.rename_columns(names))
-    table = Table(TITLE[source.kind], names, attributes.slice(0, LOOK_AT), whole(attributes))
+    table = Table(kind.title, names, attributes.slice(0, LOOK_AT), whole(attributes))
     table.layer, table.layers = chosen, layers
     table.encoding = meta.get("encoding")
     if len(layers) > 1 and layer is None:
@@ -143,6 +130,7 @@ def _read(source: Source, path: Path, layer: str | None) -> Table:
         table.notes.append(f"Of {len(layers)} layers “{chosen}” was taken (others: {others}).")
     if geometry in read.column_names and read.num_rows:
         table.points = point_reader(read[geometry], table.notes)
+        table.shapes = lambda: from_wkb(read[geometry].to_pylist())
         table.crs = read_crs(meta["crs"], table)
     elif read.num_rows == 0:
         msg = f"“{source.name}” holds no features."

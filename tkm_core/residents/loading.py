@@ -1,8 +1,10 @@
 """The one door for planners' files: open, understand, check, project."""
 
 import errno
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,16 +12,19 @@ import pandas as pd
 import pyarrow as pa
 
 from tkm_core.arrays import Floats
-from tkm_core.residents.columns import Roles, find_roles, is_count
+from tkm_core.residents.areas import areas_in_degrees
+from tkm_core.residents.clipping import area_of, outside
+from tkm_core.residents.columns import Roles, find_roles, is_count, propose_counts
 from tkm_core.residents.coordinates import Position, chosen_crs, compare, locate, split_pairs
-from tkm_core.residents.layers import SUFFIX, read_layer
+from tkm_core.residents.file_format import Asked
+from tkm_core.residents.formats import FORMATS
+from tkm_core.residents.frames import as_frame, read_frame
 from tkm_core.residents.model import Residents, ResidentsError, crs_name
-from tkm_core.residents.parquet import read_parquet
+from tkm_core.residents.opening import STREETS, open_source
+from tkm_core.residents.own_columns import own_columns
 from tkm_core.residents.report import Report
-from tkm_core.residents.source import Source, open_source
-from tkm_core.residents.spreadsheet import read_excel
 from tkm_core.residents.table import Table, as_text, plain_text
-from tkm_core.residents.text import read_text
+from tkm_core.wording import counted
 
 PREVIEW = 20
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk is full: no fault of the file
@@ -33,12 +38,16 @@ def load_residents(
     weight: str | int | bool | None = None,
     group: str | int | bool | None = None,
     id: str | int | bool | None = None,  # noqa: A002 - the natural name, and a promise to callers
+    place: str | int | bool | None = None,
     crs: object = None,
     sheet: str | int | None = None,
     layer: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    within: Any = None,
+    cells: int = Asked.cells,
+    total: float | None = None,
     keep_suspect: bool = False,
     name: str | None = None,
 ) -> Residents:
@@ -48,10 +57,11 @@ def load_residents(
 
     Parameters
     ----------
-    file : path, bytes, file-like or list of these
-        CSV or other text, Excel, GeoJSON, GeoPackage, shapefile, KML, Parquet or GeoParquet; also gzipped or
-        zipped. The parts of a loose shapefile lie beside it or come in a list. Points, or areas, for each of
-        which a point inside stands.
+    file : path, bytes, file-like, list of these, DataFrame or GeoDataFrame
+        CSV or other text, Excel, GeoJSON, GeoPackage, shapefile, KML, Parquet or GeoParquet, a population raster
+        (GeoTIFF); also gzipped or zipped. The parts of a loose shapefile lie beside it or come in a list. Points,
+        or areas, for each of which a point inside stands. Every cell of a raster with people in it is a resident
+        at its middle. Of a table in memory the index is kept (``residents.index``).
     x, y : str or int, optional
         Columns of longitude (or easting) and latitude (or northing), by name or position. A column with both
         may be given as `x` alone.
@@ -59,14 +69,21 @@ def load_residents(
         Column with the number of people. By default a column is taken only if its name means population in
         some language *and* its values are counts; anything less sure is proposed in
         ``report.proposed_weights``, and each row counts as one. False: take none.
-    group, id : str, int or False, optional
-        Columns of a district or other group, and of an identifier, to be kept with each resident.
+    group, id, place : str, int or False, optional
+        Columns of a district or other group, of an identifier, and of the name of the place that a row stands for (a
+        neighbourhood, a village), to be kept with each resident.
     crs : str, int or CRS, optional
         Reference system of the coordinates, for instance "EPSG:2056"; overrides what the file says.
     sheet, layer : str, optional
-        Sheet of a workbook, layer of a map file or member of an archive.
+        Sheet of a workbook, layer of a map file, band of a raster or member of an archive.
     encoding, delimiter, decimal : str, optional
         Of text files.
+    within : shapely geometry, GeoDataFrame or file of polygons, optional
+        Who lives outside is left out. A bare geometry is in degrees.
+    cells : int, default=100000
+        Of a raster: where more cells than this hold people, they are added up to larger ones.
+    total : float, optional
+        An official number of people, to which all weights are scaled.
     keep_suspect : bool, default=False
         Keep points at (0, 0) and lone points far away from all others.
     name : str, optional
@@ -89,19 +106,52 @@ def load_residents(
     ([[13.4, 52.52], [13.41, 52.57]], [1200.0, 800.0])
     >>> berlin.report.column_for("weight")
     'Einwohner'
+
+    A table that is in memory goes in as it is:
+
+    >>> homes = pd.DataFrame({"lon": [13.40, 13.41], "lat": [52.52, 52.57]}, index=["Mitte", "Pankow"])
+    >>> load_residents(homes).index.tolist()
+    ['Mitte', 'Pankow']
     """
-    with in_sentences(name), open_source(file, name=name, layer=layer) as source:
-        shown = name or source.name
-        table = _read(source, sheet=sheet, layer=layer, encoding=encoding, delimiter=delimiter)
+    asked = Asked(sheet, layer, encoding, delimiter, crs=crs, cells=_wanted(cells))
+
+    def understand(table: Table, shown: str, index: pd.Index | None = None) -> Residents:
         report = _begin_report(table)
         try:
-            choices = {"x": x, "y": y, "weight": weight, "group": group, "id": id}
+            choices = {"x": x, "y": y, "weight": weight, "group": group, "id": id, "place": place}
             roles = find_roles(table, choices, decimal)
             _report_roles(report, roles)
-            return _load(table, roles, report, shown, crs=crs, keep_suspect=keep_suspect, named=x is not None)
+            named = x is not None
+            found = _load(
+                table,
+                roles,
+                report,
+                shown,
+                asked,
+                keep_suspect=keep_suspect,
+                named=named,
+                index=index,
+                count_all=weight is False,
+            )
+            return found if total is None else _scaled(found, total)
         except ResidentsError as error:
             error.report = error.report or report
             raise
+
+    with in_sentences(name):
+        asked = replace(asked, within=None if within is None else area_of(within))
+        frame = as_frame(file)
+        if frame is not None:
+            return understand(read_frame(frame), name or "residents", frame.index)
+        with open_source(file, name=name, layer=layer) as source:
+            if source.kind in STREETS:
+                msg = (
+                    f"“{source.name}” is an OpenStreetMap file: it has streets, but not where people live. "
+                    "Residents are a table, or a map layer of points or areas."
+                )
+                raise ResidentsError(msg)
+            table = FORMATS[source.kind].read(source, asked)
+            return understand(table, name or source.name)
 
 
 @contextmanager
@@ -109,7 +159,7 @@ def in_sentences(name: str | None) -> Iterator[None]:
     """Turn whatever a reader stumbles over into an error that says what to do; a lack of room passes as it is."""
     try:
         yield
-    except (ResidentsError, MemoryError):
+    except (ResidentsError, MemoryError, ModuleNotFoundError):
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno in NO_ROOM:
@@ -119,18 +169,24 @@ def in_sentences(name: str | None) -> Iterator[None]:
         raise ResidentsError(msg + "Export it again, or as CSV.") from error
 
 
-def _read(
-    source: Source, *, sheet: str | int | None, layer: str | None, encoding: str | None, delimiter: str | None
-) -> Table:
-    if source.kind == "excel":
-        return read_excel(source, sheet=sheet)
-    if source.kind == "parquet":
-        return read_parquet(source)
-    if source.kind in SUFFIX:
-        return read_layer(source, layer=layer)
-    table = read_text(source, encoding=encoding, delimiter=delimiter)
-    table.file_format = {",": "CSV", "\t": "Tab-separated text"}.get(table.delimiter or "", "Delimited text")
-    return table
+def _wanted(cells: int) -> int:
+    if cells < 1:
+        msg = f"At least one cell is needed, not {cells:,} (cells=)."
+        raise ResidentsError(msg)
+    return cells
+
+
+def _scaled(residents: Residents, total: float) -> Residents:
+    """The same people at the same places, as many of them as an official figure says."""
+    found = residents.report.total_weight
+    if not (math.isfinite(total) and total > 0):
+        msg = f"The number of people to scale to must be more than 0, not {total:g} (total=)."
+        raise ResidentsError(msg)
+    residents.report.notes.append(
+        f"The {found:,.0f} people were scaled to {total:,.0f}: each counts {total / found:.4g} times."
+    )
+    residents.report.total_weight = float(total)
+    return replace(residents, weights=residents.weights * (total / found))
 
 
 def _begin_report(table: Table) -> Report:
@@ -158,14 +214,23 @@ def _report_roles(report: Report, roles: Roles) -> None:
 
 
 def _load(
-    table: Table, roles: Roles, report: Report, name: str, *, crs: object, keep_suspect: bool, named: bool
+    table: Table,
+    roles: Roles,
+    report: Report,
+    name: str,
+    asked: Asked,
+    *,
+    keep_suspect: bool,
+    named: bool,
+    index: pd.Index | None,
+    count_all: bool,
 ) -> Residents:
     numeric = [column for column in (roles.x, roles.y, roles.weight) if column]
     numeric += roles.second_pair or ()
-    texts = [column for column in (roles.lonlat, roles.group, roles.id) if column]
+    texts = [column for column in (roles.lonlat, roles.group, roles.id, roles.place) if column]
     table.plain_numbers.difference_update(texts)  # codes keep their zeros
     columns = table.fetch(list(dict.fromkeys(texts if table.pieces else numeric + texts)))
-    position = _locate(table, roles, columns, name, crs=crs, named=named)
+    position = _locate(table, roles, columns, name, crs=asked.crs, named=named)
     if roles.second_pair and table.pieces is None:
         compare(position, table.numbers(roles.second_pair, columns, roles.decimals), roles.second_pair)
     report.notes += position.notes
@@ -173,7 +238,15 @@ def _load(
     report.rows_read = len(position.lonlat)
     report.source_crs = crs_name(position.source_crs) if position.source_crs is not None else None
     weights = _weights(table, columns, roles, report)
-    ids, groups = (_labels(columns, column) for column in (roles.id, roles.group))
+    kept = {"ids": roles.id, "groups": roles.group, "places": roles.place}
+    labels = {kind: _labels(columns, column) for kind, column in kept.items() if column}
+    areas = _areas(table, roles, position)
+    if areas is not None:
+        labels["areas"] = areas
+        if roles.weight is None and not count_all:
+            _ask_for_people(roles, report)
+    if len(table.head) == len(position.lonlat):  # few enough that all of the table was looked at
+        labels |= own_columns(table.head)
 
     def describe(row: int, code: str) -> str:
         shown = [roles.weight] if code == "people" else [roles.x, roles.y, roles.lonlat]
@@ -185,19 +258,41 @@ def _load(
         lon, lat = position.lonlat[row]
         return "empty" if np.isnan(lon) else f"longitude {lon:g}, latitude {lat:g}"
 
+    cut = None if asked.within is None or table.clipped else outside(position.lonlat, asked.within)
     return Residents.build(
         position.lonlat,
         weights,
         name,
-        ids,
-        groups,
         position.source_crs,
         report,
+        labels,
+        index,
         keep_suspect=keep_suspect,
         zero=position.zero,
+        outside=cut,
         describe=describe,
         first_row=table.first_row,
     )
+
+
+def _ask_for_people(roles: Roles, report: Report) -> None:
+    """An area is not one person: propose what may count its people, or say that nothing does."""
+    before = set(roles.notes)
+    propose_counts(roles)
+    report.proposed_weights = roles.proposed_weights
+    report.notes[:] = [note for note in report.notes if note not in before - set(roles.notes)]
+    report.notes += [note for note in roles.notes if note not in before]
+    if not roles.proposed_weights:
+        report.warnings.append(
+            "Every area counts as one resident, however many people live in it: no column of the file counts people."
+        )
+
+
+def _areas(table: Table, roles: Roles, position: Position) -> pa.Array | None:
+    """The polygons of a map file, where its points are what residents are placed by."""
+    if table.shapes is None or roles.x or roles.lonlat:
+        return None
+    return areas_in_degrees(table.shapes(), position.lonlat, position.source_crs)
 
 
 def _locate(
@@ -250,13 +345,16 @@ def _weights(table: Table, columns: pa.Table, roles: Roles, report: Report) -> F
             msg, needs="weight", suggestions=[(column, column) for column in roles.proposed_weights]
         )
     counts, reason = is_count(weights)
-    if not counts:
+    if not counts and roles.weight != table.people:
         report.warnings.append(f"“{roles.weight}” was chosen as population, but {reason}.")
     empty = int(np.sum(weights == 0))
     if empty:
-        report.notes.append(f"{empty:,} rows have a population of 0: they are kept, and weigh nothing.")
+        has = "has" if empty == 1 else "have"
+        report.notes.append(
+            f"{counted(empty, 'row')} {has} a population of 0: kept, but counting for nothing."
+        )
     return weights
 
 
-def _labels(columns: pa.Table, column: str | None) -> pa.Array | None:
-    return None if column is None else plain_text(columns[column]).combine_chunks()
+def _labels(columns: pa.Table, column: str) -> pa.Array:
+    return plain_text(columns[column]).combine_chunks()

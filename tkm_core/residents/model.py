@@ -8,15 +8,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
+import shapely
 from pyproj import CRS
 
 from tkm_core.arrays import Floats
+from tkm_core.notebooks import figure, html_table, quoted
 from tkm_core.residents import projection
 from tkm_core.residents.report import Report
 from tkm_core.residents.suspects import check_positions
+from tkm_core.spread import spread
 
 Labels = npt.NDArray[np.object_]
+OWN = "column:"  # before the name of a column of the file, among the labels
 
 
 class ResidentsError(ValueError):
@@ -55,7 +60,7 @@ class ResidentsError(ValueError):
         self.report = report
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Residents:
     """Where people live, ready to plan with.
 
@@ -74,7 +79,9 @@ class Residents:
     report : Report
         What was read, kept, left out and guessed.
     labels : dict
-        Where `ids` and `groups` come from.
+        Where `ids`, `groups`, `places`, `areas` and `attributes` come from.
+    index : pandas.Index or None
+        Of the rows that were kept, if the residents came as a DataFrame.
 
     Examples
     --------
@@ -90,6 +97,7 @@ class Residents:
     source_crs: CRS | None
     report: Report
     labels: dict[str, pa.Array | Labels]
+    index: pd.Index | None = None
 
     @classmethod
     def from_lonlat(
@@ -100,8 +108,11 @@ class Residents:
         name: str = "residents",
         ids: npt.ArrayLike | None = None,
         groups: npt.ArrayLike | None = None,
+        places: npt.ArrayLike | None = None,
         source_crs: CRS | None = None,
         report: Report | None = None,
+        areas: pa.Array | None = None,
+        own: dict[str, pa.Array] | None = None,
         keep_suspect: bool = False,
     ) -> "Residents":
         """Build residents from degrees: points that cannot be right are left out, the rest goes to metres.
@@ -112,10 +123,14 @@ class Residents:
             Longitude and latitude in degrees.
         weights : array-like of shape (n,), optional
             People at each point; 1 each by default.
-        name, ids, groups, source_crs
+        name, ids, groups, places, source_crs
             As in the attributes.
         report : Report, optional
             Carried on and completed; a new one by default.
+        areas : pyarrow.Array of binary, optional
+            The polygon each point stands for, as well-known binary in degrees; null where there is none.
+        own : dict of str to pyarrow.Array, optional
+            Columns of the file as they were, each under `OWN` and its name.
         keep_suspect : bool, default=False
             Keep points at (0, 0) and lone points far away from all others. Points without a valid position
             and weights that are not a number of people are left out in any case.
@@ -140,7 +155,9 @@ class Residents:
         if people is not None and people.shape != (len(points),):
             msg = f"There are {len(points)} points but weights of shape {people.shape}."
             raise ResidentsError(msg)
-        return cls.build(points, people, name, ids, groups, source_crs, report, keep_suspect=keep_suspect)
+        given = {"ids": ids, "groups": groups, "places": places, "areas": areas, **(own or {})}
+        labels = {kind: _as_labels(part) for kind, part in given.items() if part is not None}
+        return cls.build(points, people, name, source_crs, report, labels, keep_suspect=keep_suspect)
 
     @classmethod
     def build(
@@ -148,21 +165,20 @@ class Residents:
         lonlat: Floats,
         weights: Floats | None,
         name: str,
-        ids: npt.ArrayLike | None,
-        groups: npt.ArrayLike | None,
         source_crs: CRS | None,
         report: Report,
+        labels: dict[str, pa.Array | Labels],
+        index: pd.Index | None = None,
         **checks: Any,
     ) -> "Residents":
         """Check the positions (options as in `check_positions`), go to metres and complete the report."""
         people = np.ones(len(lonlat)) if weights is None else weights
         keep, dropped = check_positions(lonlat, people, **checks)
         report.dropped.extend(dropped)
-        given = {"ids": ids, "groups": groups}
-        labels = {kind: _as_labels(part) for kind, part in given.items() if part is not None}
         if keep is not None:
             lonlat, people = lonlat[keep], people[keep]
             labels = {kind: _kept(part, keep) for kind, part in labels.items()}
+            index = None if index is None else index[keep]
         report.rows_kept = len(lonlat)
         if len(lonlat) == 0:
             reasons = "; ".join(f"{drop.count:,} with {drop.reason}" for drop in report.dropped)
@@ -181,10 +197,56 @@ class Residents:
                 f"The area is so large that straight distances are wrong by up to {report.worst_error:.0%}."
             )
             report.warnings.append(sentence)
-        return cls(name, lonlat, people, crs, source_crs, report, labels)
+        return cls(name, lonlat, people, crs, source_crs, report, labels, index)
 
     def __len__(self) -> int:
         return len(self.lonlat)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Residents {quoted(self.name)}: {len(self):,} points, {figure(float(self.weights.sum()))} people, "
+            f"{crs_name(self.crs)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """How many there are, where, and what was left out."""
+        (west, south), (east, north) = self.box
+        rows = [
+            ("points", f"{len(self):,}"),
+            ("people", figure(float(self.weights.sum()))),
+            ("longitude", f"{west:.4f} to {east:.4f}"),
+            ("latitude", f"{south:.4f} to {north:.4f}"),
+            ("map in metres", crs_name(self.crs)),
+            ("left out", f"{self.report.rows_read - self.report.rows_kept:,} rows"),
+        ]
+        return html_table(f"Residents: {self.name[:200]}", [], rows, self.report.warnings)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each point: lon, lat, people, and id and group where there are any.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the index of the table the residents came from, if it was one.
+        """
+        columns: dict[str, Any] = {"lon": self.lonlat[:, 0], "lat": self.lonlat[:, 1], "people": self.weights}
+        named = {"id": self.ids, "group": self.groups}
+        columns |= {name: part for name, part in named.items() if part is not None}
+        return pd.DataFrame(columns, index=self.index)
+
+    def to_geodataframe(self, crs: Any = None) -> Any:
+        """The same table with points as geometry, in degrees (WGS 84) or in the system asked for.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+        """
+        import geopandas as gpd  # takes half a second, and reading files does without it
+
+        table = self.to_frame()
+        points = gpd.points_from_xy(table["lon"], table["lat"], crs=projection.WGS84)
+        placed = gpd.GeoDataFrame(table.drop(columns=["lon", "lat"]), geometry=points)
+        return placed if crs is None else placed.to_crs(crs)
 
     @cached_property
     def xy(self) -> Floats:
@@ -211,6 +273,35 @@ class Residents:
         return _as_objects(self.labels.get("groups"))
 
     @cached_property
+    def places(self) -> Labels | None:
+        """The name of the place each point stands for, as text, or None."""
+        return _as_objects(self.labels.get("places"))
+
+    @property
+    def attributes(self) -> dict[str, pa.Array]:
+        """The columns of the file as they were, by name; empty where there were too many rows to keep them."""
+        return {kind.removeprefix(OWN): part for kind, part in self.labels.items() if kind.startswith(OWN)}
+
+    @cached_property
+    def areas(self) -> Labels | None:
+        """The polygon that each point stands for, in degrees and simplified, or None if the file had points.
+
+        Single ones may be None.
+        """
+        stored = self.labels.get("areas")
+        return None if stored is None else np.asarray(shapely.from_wkb(_as_objects(stored)))
+
+    @cached_property
+    def outline(self) -> shapely.Geometry | None:
+        """The ground that all `areas` cover together, in metres; None if there are none."""
+        if self.areas is None:
+            return None
+        shapes = shapely.transform(self.areas[self.areas != np.array(None)], self.lonlat_to_xy)
+        west, south, east, north = shapely.total_bounds(shapes)
+        gap = max(east - west, north - south) / 1000  # simplified neighbours no longer meet exactly
+        return shapely.union_all(shapely.buffer(shapely.make_valid(shapes), gap)).buffer(-gap)
+
+    @cached_property
     def fingerprint(self) -> str:
         """A digest of `lonlat` and `weights`: equal for equal data."""
         digest = blake2b(digest_size=16)
@@ -230,10 +321,9 @@ class Residents:
 
     @cached_property
     def scale(self) -> float:
-        """Metres per unit of `scaled`: the root mean squared distance per axis from the weighted mean."""
-        squared = (self.xy[:, 0] - self.origin[0]) ** 2 + (self.xy[:, 1] - self.origin[1]) ** 2
-        spread = float(np.sqrt(np.average(squared, weights=self._mass) / 2))
-        return spread if spread > 1e-6 else 1.0  # a micrometre is rounding, not distance
+        """Metres per unit of `scaled`: the spread of the residents."""
+        length = spread(self.xy, self._mass)
+        return length if length > 1e-6 else 1.0  # a micrometre is rounding, not distance
 
     @cached_property
     def scaled(self) -> Floats:

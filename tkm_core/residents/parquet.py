@@ -6,12 +6,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import shapely
 
 from tkm_core.arrays import Floats
+from tkm_core.residents.areas import MOST_AREAS
+from tkm_core.residents.file_format import FileFormat
 from tkm_core.residents.layers import describe_kinds, from_wkb, geoparquet_meta, read_crs, to_points
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.projection import WGS84
@@ -54,6 +57,8 @@ def read_parquet(source: Source) -> Table:
     if geometry:
         table.file_format = "GeoParquet"
         table.points = lambda: _points(file, source, geometry, table.notes)
+        if table.n_rows <= MOST_AREAS and pa.types.is_binary(file.schema_arrow.field(geometry).type):
+            table.shapes = lambda: _shapes(file, source, geometry)
         table.crs = WGS84 if "crs" not in geo else read_crs(geo["crs"], table)
     return table
 
@@ -119,6 +124,10 @@ def _points(file: pq.ParquetFile, source: Source, name: str, notes: list[str]) -
     return points
 
 
+def _shapes(file: pq.ParquetFile, source: Source, name: str) -> npt.NDArray[np.object_]:
+    return np.concatenate([from_wkb(piece.column(0).to_pylist()) for piece in _pieces(file, source, [name])])
+
+
 def _piece_points(column: Any) -> tuple[Floats, Counter[str]]:
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
@@ -137,3 +146,14 @@ def _piece_points(column: Any) -> tuple[Floats, Counter[str]]:
             raise ResidentsError(msg) from error
     msg = "The geometry column of the Parquet file is neither points nor well-known binary."
     raise ResidentsError(msg)
+
+
+FORMAT = FileFormat(
+    kind="parquet",
+    name="Parquet",
+    suffixes=(".parquet", ".geoparquet"),
+    read=lambda source, _asked: read_parquet(source),
+    sign=lambda head: head.startswith(b"PAR1"),
+    is_map=True,
+    only=(".parquet", ".geoparquet"),
+)

@@ -41,6 +41,17 @@ def map_blocks(function: Callable[[Any], Floats], points: Floats, out: Floats | 
     return out
 
 
+def for_proj(*columns: Floats) -> list[Any]:
+    """Columns as pyproj takes them: it tries an array of one value as a number first, which numpy 2.1 warns of.
+
+    Examples
+    --------
+    >>> for_proj(np.array([7.4]), np.array([46.9]))
+    [[7.4], [46.9]]
+    """
+    return [column.tolist() if len(column) == 1 else column for column in columns]
+
+
 @lru_cache(maxsize=64)
 def _transformer(source: str, target: str) -> Transformer:
     return Transformer.from_crs(CRS.from_wkt(source), CRS.from_wkt(target), always_xy=True)
@@ -61,7 +72,7 @@ def transform(points: Floats, source: CRS, target: CRS, out: Floats | None = Non
     transformer = _transformer(source.to_wkt(), target.to_wkt())
 
     def carry(block: Floats) -> Floats:
-        return np.column_stack(transformer.transform(block[:, 0], block[:, 1]))
+        return np.column_stack(transformer.transform(*for_proj(block[:, 0], block[:, 1])))
 
     return map_blocks(carry, points, out)
 
@@ -171,10 +182,10 @@ def worst_error(lonlat: Floats, crs: CRS) -> float:
     inner = np.linspace(0, len(sample) - 1, 32).astype(int)
     places = np.unique(np.concatenate([outermost, inner]))
     first, second = (places[side] for side in np.triu_indices(len(places), k=1))
-    geodesic = GEOD.inv(sample[first, 0], sample[first, 1], sample[second, 0], sample[second, 1])[2]
+    geodesic = GEOD.inv(*for_proj(*sample[first].T, *sample[second].T))[2]
     straight = np.linalg.norm(xy[first] - xy[second], axis=1)
     apart = np.asarray(geodesic) > 1.0  # metres; closer pairs are covered by the local scale
     errors = np.abs(straight[apart] / np.asarray(geodesic)[apart] - 1)
-    scale = Proj(crs).get_factors(sample[places, 0], sample[places, 1])
-    local = np.abs(np.concatenate([scale.tissot_semimajor, scale.tissot_semiminor]) - 1)
+    scale = Proj(crs).get_factors(*for_proj(*sample[places].T))
+    local = np.abs(np.concatenate([scale.tissot_semimajor, scale.tissot_semiminor]) - 1.0)
     return float(np.max(np.concatenate([errors, local[np.isfinite(local)], [0.0]])))

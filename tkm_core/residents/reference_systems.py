@@ -12,6 +12,7 @@ from pyproj.enums import PJType
 from pyproj.exceptions import CRSError, ProjError
 
 from tkm_core.arrays import Floats
+from tkm_core.residents.projection import for_proj
 from tkm_core.residents.vocabulary import WORD, plain
 
 EPSG_CODE = re.compile(r"(?i)\bEPSG\s*[:_ =/-]*\s*(?:0:)?(\d{4,6})(?!\d)")
@@ -163,7 +164,8 @@ def share_inside(points: Floats, grid: Grid) -> float:
     projection = _projection(grid.code)
     if projection is None:
         return 0.0
-    lon, lat = projection(points[:, 0], points[:, 1], inverse=True)
+    x, y = for_proj(*points.T)
+    lon, lat = (np.asarray(part) for part in projection(x, y, inverse=True))
     east = grid.east if grid.east >= grid.west else grid.east + 360
     lon = np.where(lon < grid.west, lon + 360, lon)
     return float(np.mean((lon <= east) & (grid.south <= lat) & (lat <= grid.north)))

@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from tkm_core.wording import counted
+
 
 @dataclass
 class Column:
@@ -15,7 +17,7 @@ class Column:
     name : str
         As in the file (made unique if the file repeats a name).
     role : str or None
-        "x", "y", "lonlat" (both in one), "weight", "group", "id", "geometry", or None if not used.
+        "x", "y", "lonlat" (both in one), "weight", "group", "id", "place", "geometry", or None if not used.
     why : str
         The reason, as a sentence.
     candidate_for : tuple of str
@@ -49,7 +51,7 @@ class Report:
     --------
     >>> report = Report(rows_read=3, rows_kept=2, dropped=[Dropped("no coordinates", 1, ((3, "empty"),))])
     >>> print(report)
-    3 rows read, 2 kept, 1 left out.
+    3 rows read, 2 kept, 1 left out (33 %).
     Left out, 1 row: no coordinates (row 3: empty).
     """
 
@@ -85,13 +87,31 @@ class Report:
         """Name of the column that was taken for a role, or None."""
         return next((column.name for column in self.columns if column.role == role), None)
 
-    def __str__(self) -> str:
+    @property
+    def asks_for_people(self) -> bool:
+        """Whether nothing says how many people each row stands for, although some column may count them."""
+        return self.column_for("weight") is None and bool(self.proposed_weights)
+
+    @property
+    def share_left_out(self) -> float:
+        """Of the rows that were read, from 0 to 1."""
+        return (self.rows_read - self.rows_kept) / self.rows_read if self.rows_read else 0.0
+
+    @property
+    def summary(self) -> str:
+        """How many rows were read and kept, in a sentence."""
         left_out = self.rows_read - self.rows_kept
-        lines = [f"{self.rows_read:,} rows read, {self.rows_kept:,} kept, {left_out:,} left out."]
+        share = f" ({_percent(self.share_left_out)})" if left_out else ""
+        return (
+            f"{counted(self.rows_read, 'row')} read, {self.rows_kept:,} kept, {left_out:,} left out{share}."
+        )
+
+    def __str__(self) -> str:
+        lines = [self.summary]
         for drop in self.dropped:
             shown = "; ".join(f"row {row}: {text}" for row, text in drop.examples[:3])
-            rows = "row" if drop.count == 1 else "rows"
-            lines.append(f"Left out, {drop.count:,} {rows}: {drop.reason}{f' ({shown})' if shown else ''}.")
+            rows = counted(drop.count, "row")
+            lines.append(f"Left out, {rows}: {drop.reason}{f' ({shown})' if shown else ''}.")
         lines += [f"{column.name}: {column.role}. {column.why}" for column in self.columns if column.role]
         return "\n".join(lines + self.warnings + self.notes)
 
@@ -105,3 +125,7 @@ class Report:
             if item.name != "preview":
                 plain[item.name] = value
         return plain
+
+
+def _percent(share: float) -> str:
+    return "under 1 %" if share < 0.01 else f"{100 * share:.0f} %"

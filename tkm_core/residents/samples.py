@@ -1,4 +1,4 @@
-"""Sample cities to start with: three real ones from small files, and one drawn by a seeded generator."""
+"""Sample cities to start with: four real ones from small files, and one drawn by a seeded generator."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from tkm_core.arrays import Floats
 from tkm_core.residents.loading import load_residents
 from tkm_core.residents.model import Residents, ResidentsError
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "samples"
+FOLDER = Path(__file__).resolve().parent / "sample_cities"  # part of the package
 CITY_AT = (-27.0, 45.0)  # the generated city stands in the open Atlantic: nobody can take it for a real place
 METRES_PER_DEGREE = 111_320.0
 LARGEST = 20_000_000  # residents of a generated city: 320 MB of coordinates
@@ -34,8 +34,9 @@ class Sample:
         What is being served, in the plural: "homes", "residents".
     file, weight, id_column : str
         The bundled file and its columns; all empty for the generated city.
-    sites_file : str
-        File of candidate sites, empty if there are none.
+    sites_file, existing_file, streets_file, table_file : str
+        Files of candidate sites, of facilities that exist, of streets and of distances in metres by road; empty if
+        there are none.
     size : int
         Residents of the generated city; 0 for a bundled file.
 
@@ -46,6 +47,8 @@ class Sample:
     >>> names, lonlat = SAMPLES["san-francisco"].sites
     >>> names[0], lonlat.shape
     ('Store 1', (16, 2))
+    >>> SAMPLES["porto-alegre"].streets_path.name
+    'porto-alegre.osm.pbf'
     """
 
     key: str
@@ -58,15 +61,30 @@ class Sample:
     weight: str = ""
     id_column: str = ""
     sites_file: str = ""
+    existing_file: str = ""
+    streets_file: str = ""
+    table_file: str = ""
     size: int = 0
 
     @property
     def sites(self) -> tuple[list[str], Floats]:
-        """Names and positions (s, 2), longitude first, of candidate or existing sites, if there are any."""
-        if not self.sites_file:
-            return [], np.empty((0, 2))
-        rows = np.loadtxt(_bundled(self.sites_file), delimiter=",", skiprows=1, dtype=str, encoding="utf-8")
-        return [str(name) for name in rows[:, 0]], rows[:, 1:].astype(np.float64)
+        """Names and positions (s, 2), longitude first, of candidate sites, if there are any."""
+        return _named_places(self.sites_file)
+
+    @property
+    def existing(self) -> tuple[list[str], Floats]:
+        """Names and positions (s, 2), longitude first, of facilities that exist, if any are known."""
+        return _named_places(self.existing_file)
+
+    @property
+    def streets_path(self) -> Path | None:
+        """The file with its streets, which `tkm_core.streets.sample_streets` reads; None if there is none."""
+        return _bundled(self.streets_file) if self.streets_file else None
+
+    @property
+    def table_path(self) -> Path | None:
+        """The file with distances in metres from residents to candidate sites, by name; None if there is none."""
+        return _bundled(self.table_file) if self.table_file else None
 
 
 _GENERATED = Sample(
@@ -118,6 +136,7 @@ SAMPLES: Mapping[str, Sample] = MappingProxyType(
                 weight="population",
                 id_column="tract",
                 sites_file="san-francisco-sites.csv",
+                table_file="san-francisco-roads.csv",
             ),
             Sample(
                 key="toulouse",
@@ -127,6 +146,20 @@ SAMPLES: Mapping[str, Sample] = MappingProxyType(
                 licence="CC BY 4.0.",
                 file="toulouse.csv",
                 weight="population",
+            ),
+            Sample(
+                key="porto-alegre",
+                title="Porto Alegre, with its streets",
+                description="812,935 people in 1,227 hexagons, with 1,800 km of streets.",
+                source="Population, schools and health posts: Ipea's example data of the R package r5r. "
+                "Streets: © OpenStreetMap contributors.",
+                licence="r5r: MIT; streets: Open Database Licence (ODbL) 1.0.",
+                file="porto-alegre.csv",
+                weight="population",
+                id_column="hexagon",
+                sites_file="porto-alegre-schools.csv",
+                existing_file="porto-alegre-health.csv",
+                streets_file="porto-alegre.osm.pbf",
             ),
             _GENERATED,
             _generated(100_000),
@@ -220,9 +253,16 @@ def load_sample(key: str, *, n: int | None = None, seed: int = 0) -> Residents:
 def _bundled(file: str) -> Path:
     path = FOLDER / file
     if not path.is_file():
-        msg = f"The sample file {file} is missing: samples come with the project folder, in assets/samples."
+        msg = f"The sample file {file} is missing from {FOLDER}: install EvenReach again."
         raise ResidentsError(msg)
     return path
+
+
+def _named_places(file: str) -> tuple[list[str], Floats]:
+    if not file:
+        return [], np.empty((0, 2))
+    rows = np.loadtxt(_bundled(file), delimiter=",", skiprows=1, dtype=str, encoding="utf-8")
+    return [str(name) for name in rows[:, 0]], rows[:, 1:].astype(np.float64)
 
 
 def _generate(n: int, seed: int) -> Residents:

@@ -5,6 +5,8 @@ import struct
 from contextlib import suppress
 
 from tkm_core.residents.encodings import to_utf8
+from tkm_core.residents.file_format import FileFormat
+from tkm_core.residents.layers import MapKind, reader
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.source import Source
 
@@ -77,3 +79,17 @@ def _texts(table: bytes) -> tuple[bytes, bool]:
             ]
         place += entry[16]
     return b"\n".join(parts).replace(b"\0", b" "), marked
+
+
+FORMAT = FileFormat(
+    kind="shapefile",
+    name="shapefile",
+    suffixes=(".shp",),
+    read=reader(
+        MapKind(title="Shapefile", suffix=".shp", drivers=("ESRI Shapefile",), prepare=prepare_shapefile)
+    ),
+    sign=lambda head: head.startswith(b"\x00\x00\x27\x0a"),
+    is_map=True,
+    upload="a zipped shapefile",
+    only=(".shp",),
+)

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 from python_calamine import CalamineError, CalamineWorkbook
 
+from tkm_core.residents.file_format import FileFormat
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.source import Source
 from tkm_core.residents.table import LOOK_AT, Table, whole
@@ -92,3 +93,15 @@ def _column(cells: list[Any]) -> pa.Array:
     if all(cell == "" or type(cell) in (int, float) for cell in cells):
         return pa.array([None if cell == "" else float(cell) for cell in cells], pa.float64())
     return pa.array([_shown(cell) or None for cell in cells], pa.string())
+
+
+FORMAT = FileFormat(
+    kind="excel",
+    name="Excel",
+    suffixes=(".xls", ".xlsx", ".xlsm"),
+    read=lambda source, asked: read_excel(source, sheet=asked.sheet),
+    sign=lambda head: head.startswith(b"\xd0\xcf\x11\xe0"),
+    only=(".xlsx",),  # much that is called .xls is text
+    zip_suffixes=(".xlsx", ".xlsm"),
+    zip_member="[Content_Types].xml",
+)

@@ -24,6 +24,7 @@ REASONS = {
     "range": "coordinates that are not on earth (longitude beyond ±180° or latitude beyond ±90°)",
     "zero": "coordinates 0, 0, which stand for an unknown place",
     "people": "a population that is missing or negative",
+    "outside": "a place outside the area that was asked for",
     "far": "a place far away from all others, alone",
 }
 
@@ -34,6 +35,7 @@ def check_positions(
     *,
     keep_suspect: bool,
     zero: Mask | None = None,
+    outside: Mask | None = None,
     describe: Callable[[int, str], str] | None = None,
     first_row: int = 1,
 ) -> tuple[Mask | None, list[Dropped]]:
@@ -49,6 +51,8 @@ def check_positions(
         Keep the points that are unlikely but possible: (0, 0) and lone ones.
     zero : ndarray of bool of shape (n,), optional
         Points whose coordinates in the file are (0, 0); by default those at (0, 0) in degrees.
+    outside : ndarray of bool of shape (n,), optional
+        Points outside the area that was asked for.
     describe : callable, optional
         From a row's place and the reason's code to what stands in the file there.
     first_row : int, default=1
@@ -68,6 +72,8 @@ def check_positions(
         if not keep_suspect:
             wrong["zero"] = (np.abs(lon) < 1e-6) & (np.abs(lat) < 1e-6) if zero is None else zero.copy()
         wrong["people"] = ~(np.isfinite(weights) & (weights >= 0))
+    if outside is not None:
+        wrong["outside"] = outside.copy()
     keep = np.ones(len(lonlat), dtype=bool)
     dropped = []
     describe = describe or (lambda row, code: _shown(code, lonlat[row], weights[row]))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyproj import CRS
@@ -33,6 +34,8 @@ class Table:
         Reads whole columns by name.
     points : callable or None
         For map formats: reads one point for each row, shape (n, 2).
+    shapes : callable or None
+        For map formats: reads the geometries themselves, shape (n,).
     crs : CRS or None
         The reference system the file states.
     pieces : callable or None
@@ -43,6 +46,10 @@ class Table:
         Number of rows, where there are pieces.
     first_row : int
         Number of the first data row in the file as people count, the header included.
+    people : str
+        The column that counts people, where the format leaves no doubt.
+    clipped : bool
+        Whether the reader has cut out the area that was asked for.
     """
 
     file_format: str
@@ -50,6 +57,7 @@ class Table:
     head: pa.Table
     fetch: Fetch
     points: Callable[[], Floats] | None = None
+    shapes: Callable[[], npt.NDArray[np.object_]] | None = None
     crs: CRS | None = None
     first_row: int = 1
     header: bool = True
@@ -64,6 +72,8 @@ class Table:
     pieces: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] | None = None
     n_rows: int = 0
     plain_numbers: set[str] = field(default_factory=set)
+    people: str = ""
+    clipped: bool = False
 
     def __post_init__(self) -> None:
         check_width(len(self.names))

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from tkm_core.residents.encodings import to_utf8
+from tkm_core.residents.file_format import Asked, FileFormat
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.numbers import read_number
 from tkm_core.residents.source import Buffer, Source
@@ -48,11 +49,10 @@ def read_text(source: Source, *, encoding: str | None = None, delimiter: str | N
     """Understand a text file as a table; its columns are read when fetched."""
     data, encoding, warnings = to_utf8(source.data, source.name, encoding)
     check_lines(data, source.name)
-    spaced = False
     look = whole_lines(data, LOOK)
     chosen = NAMED.get(delimiter, delimiter) if delimiter else guess_delimiter(look)
+    told = chosen
     if len(chosen.encode()) != 1 or chosen == " ":  # Arrow takes one byte: write the table anew with tabs
-        spaced = chosen == " "
         data = _retab(data, chosen)
         chosen, look = "\t", whole_lines(data, LOOK)
     layout = find_header(look, chosen)
@@ -66,7 +66,7 @@ def read_text(source: Source, *, encoding: str | None = None, delimiter: str | N
     head = head.slice(0, LOOK_AT)
     table = Table("text", layout.names, head, lambda names: head.select(list(names)))
     table.first_row, table.header, table.encoding = (layout.first_row, layout.header, encoding)
-    table.delimiter, table.warnings = " " if spaced else chosen, warnings
+    table.delimiter, table.warnings = told, warnings
     body = pa.py_buffer(data)[layout.start :]
 
     def fetch(names: Sequence[str]) -> pa.Table:
@@ -298,3 +298,19 @@ def _parse(
         msg = f"The file cannot be read as a table: {reason}."
         raise ResidentsError(msg, needs="delimiter") from error
     return table, ragged
+
+
+def _read(source: Source, asked: Asked) -> Table:
+    table = read_text(source, encoding=asked.encoding, delimiter=asked.delimiter)
+    table.file_format = {",": "CSV", "\t": "Tab-separated text"}.get(table.delimiter or "", "Delimited text")
+    return table
+
+
+# what no sign tells is text
+FORMAT = FileFormat(
+    kind="text",
+    name="CSV",
+    suffixes=(".csv", ".tsv", ".txt", ".tab", ".dat"),
+    read=_read,
+    upload="CSV or other text",
+)

@@ -84,6 +84,17 @@ id objectid fid gid uid uuid ogcfid key code geoid geocode ident identifier iden
 no num rowid index pk recordid siteid tractid blockid tract geoid10 geoid20 affgeoid bfsnr codeinsee
 codecommuneinsee insee eva evanr 관리번호 번호 番号 编号
 """
+PLACE = """
+name nom nombre nome naam navn namn nimi nazwa nazev bezeichnung namelsad placename village town locality
+название имя 이름 명칭 名称 名稱 名前
+"""
+NOT_A_PLACE = """
+street strasse rue calle straat gata owner contact person first last given family file user school company
+"""
+MEASURE = """
+area flache flaeche superficie perimeter length leng len shape acres hectares sqmi sqkm km2 sqm price value cost
+elevation altitude height width distance time hour minutes floor floors bed bath rooms lat lon x y z objectid
+"""
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 WORD = re.compile(r"[^\W\d_]+|\d+")
 
@@ -114,6 +125,9 @@ VOCABULARY = {
     "part": _words(PART_OF_PEOPLE),
     "group": _words(GROUP),
     "id": _words(IDENTITY),
+    "place": _words(PLACE + GROUP),
+    "not a place": _words(NOT_A_PLACE),
+    "measure": _words(MEASURE),
 }
 
 
@@ -127,6 +141,8 @@ def name_score(name: str, meaning: str) -> float:
     [3.0, 2.0, 0.0]
     >>> name_score("X좌표(EPSG:5186)", "easting"), name_score("POP2000", "weight")
     (3.0, 2.5)
+    >>> name_score("NEIGHBORHO", "place")
+    2.0
     """
     known = VOCABULARY[meaning]
     words = WORD.findall(plain(re.sub(r"[(\[].*?[)\]]", " ", name[:LONGEST])))
@@ -140,9 +156,14 @@ def name_score(name: str, meaning: str) -> float:
         return 2.5
     pairs = {"".join(letters[place : place + 2]) for place in range(len(letters) - 1)}
     single = {word for word in letters if len(word) > 1 or len(letters) <= 3}
-    if (single | pairs) & known:
+    if (single | pairs) & known or _cut_off(joined, known):
         return 2.0
     return 1.0 if _contains(joined, known) else 0.0
+
+
+def _cut_off(joined: str, known: frozenset[str]) -> bool:
+    """Names in shapefiles end after ten characters: "NEIGHBORHO"."""
+    return len(joined) >= 8 and any(word.startswith(joined) for word in known)
 
 
 def _contains(joined: str, known: frozenset[str]) -> bool:

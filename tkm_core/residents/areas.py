@@ -1,0 +1,58 @@
+"""The areas of a file of polygons: kept beside the point that stands for each, simplified, in degrees."""
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import shapely
+from pyproj import CRS
+
+from tkm_core.arrays import Floats
+from tkm_core.residents import projection
+
+MOST_AREAS = 20_000  # more are drawn as points: a map of so many outlines is only lines
+FINENESS = 2_000  # parts of the extent: details smaller than one are left out
+FITTING = 0.95  # of the areas hold their point once both are in degrees
+
+Shapes = npt.NDArray[np.object_]
+
+
+def areas_in_degrees(shapes: Shapes, lonlat: Floats, crs: CRS | None) -> pa.Array | None:
+    """Polygons as well-known binary in degrees, null for what is none.
+
+    Parameters
+    ----------
+    shapes : ndarray of shape (n,)
+        Geometries as in the file; None where there is none.
+    lonlat : ndarray of shape (n, 2)
+        The point that stands for each, in degrees.
+    crs : CRS or None
+        Reference system of `shapes`; None if they are in degrees.
+
+    Returns
+    -------
+    pyarrow.Array or None
+        None where hardly anything is a polygon, there are too many, or they do not end up around their points.
+
+    Examples
+    --------
+    >>> square = shapely.box(1.0, 43.0, 1.5, 43.5)
+    >>> areas_in_degrees(np.array([square], dtype=object), np.array([[1.2, 43.2]]), None).null_count
+    0
+    """
+    areal = np.isin(shapely.get_type_id(shapes), (3, 6)) & ~shapely.is_empty(shapes)
+    if len(shapes) > MOST_AREAS or areal.sum() < max(1, len(shapes) / 2):
+        return None
+    kept = np.where(areal, shapely.force_2d(shapes), None)
+    if crs is not None and not crs.is_geographic:
+        kept = shapely.transform(kept, lambda xy: projection.transform(xy, crs, projection.WGS84))
+    west, south, east, north = shapely.total_bounds(kept)
+    if not np.isfinite([west, south, east, north]).all():
+        return None
+    kept = shapely.simplify(kept, max(east - west, north - south) / FINENESS)
+    kept = np.where(shapely.is_valid(kept), kept, shapely.make_valid(kept))
+    holds = shapely.dwithin(
+        kept[areal], shapely.points(lonlat[areal]), max(east - west, north - south) / FINENESS * 2
+    )
+    if holds.mean() < FITTING:
+        return None
+    return pa.array(shapely.to_wkb(kept).tolist(), pa.binary())

@@ -1,0 +1,61 @@
+"""Tables that are in memory already: DataFrames with coordinates in columns, and GeoDataFrames."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyproj import CRS
+
+from tkm_core.residents.layers import describe_kinds, to_points
+from tkm_core.residents.table import LOOK_AT, Table, unique_names, whole
+
+
+def as_frame(data: Any) -> pd.DataFrame | None:
+    """A DataFrame or GeoDataFrame as it is, a GeoSeries as a table of its own, and None for anything else."""
+    if isinstance(data, pd.DataFrame):
+        return data
+    return data.to_frame("geometry") if isinstance(data, pd.Series) and hasattr(data, "crs") else None
+
+
+def read_frame(frame: pd.DataFrame) -> Table:
+    """A table as a reader of files delivers it; the frame itself is not touched.
+
+    Examples
+    --------
+    >>> read_frame(pd.DataFrame({"lon": [1.4], "lat": [43.6]})).names
+    ['lon', 'lat']
+    """
+    geometry = _geometry_column(frame)
+    plain = [place for place in range(frame.shape[1]) if frame.columns[place] != geometry]
+    names = unique_names([str(frame.columns[place]) for place in plain])
+    columns = pa.table(
+        {name: _column(frame.iloc[:, place]) for name, place in zip(names, plain, strict=True)}
+    )
+    table = Table("DataFrame", names, columns.slice(0, LOOK_AT), whole(columns))
+    if geometry is not None:
+        shapes = np.asarray(frame[geometry], dtype=object)
+        points, kinds = to_points(shapes)
+        table.file_format = "GeoDataFrame"
+        table.notes += describe_kinds(kinds)
+        table.points, table.shapes = lambda: points, lambda: shapes
+        table.crs = None if frame.crs is None else CRS.from_user_input(frame.crs)
+    return table
+
+
+def _geometry_column(frame: pd.DataFrame) -> Any:
+    """The column of the active geometry, if there is one; a GeoDataFrame may have lost its own."""
+    name = getattr(frame, "active_geometry_name", None)
+    return name if name is not None and name in frame.columns else None
+
+
+def _column(values: pd.Series) -> pa.Array:
+    """A column for Arrow; what Arrow does not know, such as shapes or mixed objects, as text."""
+    try:
+        found = pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        found = pa.array(
+            [None if pd.api.types.is_scalar(one) and pd.isna(one) else str(one) for one in values],
+            pa.string(),
+        )
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
