@@ -1,0 +1,29 @@
+"""Candidate sites: the dial over a table of distances with a proven bound, capacities, zones, travel tables."""
+
+from tkm_core.sites.capacity import Capacity
+from tkm_core.sites.cover import FewestSites, fewest_sites
+from tkm_core.sites.path import SitePath, site_path
+from tkm_core.sites.plane import CapacityPath, capacity_path
+from tkm_core.sites.sharing import share_out
+from tkm_core.sites.table import UnreachableError, distance_scale
+from tkm_core.sites.travel import TravelTable, read_travel
+from tkm_core.sites.zones import ZonePath, allowed, lattice, zone_path
+
+__all__ = [
+    "Capacity",
+    "CapacityPath",
+    "FewestSites",
+    "SitePath",
+    "TravelTable",
+    "UnreachableError",
+    "ZonePath",
+    "allowed",
+    "capacity_path",
+    "distance_scale",
+    "fewest_sites",
+    "lattice",
+    "read_travel",
+    "share_out",
+    "site_path",
+    "zone_path",
+]

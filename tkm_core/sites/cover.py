@@ -1,0 +1,201 @@
+"""Set covers: the fewest sites that reach everyone within a given distance, and the proof that fewer do not."""
+
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tkm_core.arrays import Bools, Floats, Ints
+from tkm_core.clustering import check_weights
+from tkm_core.progress import Progress, silent
+from tkm_core.sites.solver import INFINITE, Deadline, add_rows, new_model, run
+from tkm_core.sites.table import UnreachableError, check_distances, check_sites, named_rows
+from tkm_core.wording import counted
+
+PAIRS = 3_000  # residents up to which each is compared with each
+WHOLE = 1e-6  # of a solver's count that should be a whole number
+
+
+@dataclass(frozen=True)
+class FewestSites:
+    """The answer to "how many sites, so that nobody is farther than this?".
+
+    Attributes
+    ----------
+    number : int
+        New sites that are enough.
+    sites : int array (number,)
+        Their column numbers.
+    bound : int
+        New sites that are proven to be needed.
+    """
+
+    number: int
+    sites: Ints
+    bound: int
+
+    @property
+    def proved(self) -> bool:
+        """Whether fewer are proven to be too few."""
+        return self.bound == self.number
+
+
+def fewest_sites(
+    distances: ArrayLike,
+    reach: float,
+    *,
+    sample_weight: ArrayLike | None = None,
+    fixed_sites: ArrayLike | None = None,
+    seconds: float = 60.0,
+    progress: Progress | None = None,
+) -> FewestSites:
+    """Choose the fewest sites so that nobody is farther than ``reach`` from one.
+
+    Parameters
+    ----------
+    distances : array (n, m)
+        From each resident to each site; infinite where there is no way.
+    reach : float
+        The farthest that anybody may have to go.
+    sample_weight : array (n,), optional
+        Population of each row; rows without people need not be reached.
+    fixed_sites : int array, optional
+        Columns of sites that exist already; they are not counted.
+    seconds : float
+        How long to look for a proof; the answer then is the best found, and says what is proven.
+    progress : callable(fraction, text), optional
+        Called often; an exception it raises ends the work and is passed on.
+
+    Returns
+    -------
+    FewestSites
+
+    Examples
+    --------
+    >>> found = fewest_sites([[0, 4, 9], [4, 0, 5], [9, 5, 0]], 4)
+    >>> found.number, found.proved
+    (2, True)
+    """
+    table = check_distances(distances)
+    fixed = check_sites(1, fixed_sites, table.shape[1] + 1)[1]
+    people = check_weights(sample_weight, len(table))
+    if not reach >= 0:
+        msg = f"reach is {reach!r}; it must be a distance, 0 or more."
+        raise ValueError(msg)
+    rows = np.flatnonzero(people > 0)
+    covers = np.ascontiguousarray(((table[rows] <= reach) & np.isfinite(table[rows])).T)
+    lost = rows[~covers.any(axis=0)]
+    if len(lost):
+        msg = (
+            f"{counted(len(lost), 'resident')} ({named_rows(lost)}) "
+            f"{'is' if len(lost) == 1 else 'are'} farther than {reach:,.6g} from every site: no number of sites is "
+            "enough. Allow a longer distance, or add sites."
+        )
+        raise UnreachableError(msg, lost)
+    waiting = covers[:, ~covers[fixed].any(axis=0)]
+    deadline = Deadline(seconds, progress or silent)
+    deadline.text = "Looking for the fewest sites"
+    sites, bound = smallest_cover(waiting, deadline)
+    deadline.report(1.0, "Done")
+    return FewestSites(len(sites), sites, bound)
+
+
+def smallest_cover(covers: Bools, deadline: Deadline, enough: int | None = None) -> tuple[Ints, int]:
+    """Sites (rows) that cover every resident (column), and a number that no cover is smaller than.
+
+    With ``enough`` it ends as soon as it is known whether so many are enough: then either the sites are no more than
+    that, or the bound is.
+    """
+    if covers.shape[1] == 0:
+        return np.empty(0, np.int64), 0
+    small, names = _reduced(covers)
+    found, bound = _greedy(small), 1
+    if enough is not None and len(found) <= enough:
+        return names[found], bound
+    m = len(small)
+    model = new_model()
+    model.addVars(m, np.zeros(m), np.ones(m))
+    model.changeColsCost(m, np.arange(m, dtype=np.int32), np.ones(m))
+    residents, columns = np.nonzero(small.T)
+    count = small.shape[1]
+    add_rows(
+        model, np.bincount(residents, minlength=count), columns, np.ones(len(columns)), np.ones(count),
+        np.full(count, INFINITE),
+    )  # fmt: skip
+    if run(model, deadline) == highspy.HighsModelStatus.kOptimal:
+        bound = _whole_bound(small, np.asarray(model.getSolution().row_dual))
+        if bound >= len(found) or (enough is not None and bound > enough):
+            return names[found], bound
+        model.changeColsIntegrality(
+            m, np.arange(m, dtype=np.int32), np.full(m, highspy.HighsVarType.kInteger)
+        )
+        if enough is not None:
+            add_rows(model, [m], np.arange(m), np.ones(m), np.zeros(1), np.array([float(enough)]))
+            model.setOptionValue("objective_target", float(enough))
+        status = run(model, deadline)
+        if enough is not None and status == highspy.HighsModelStatus.kInfeasible:
+            return names[found], enough + 1
+        opened = (
+            np.flatnonzero(np.asarray(model.getSolution().col_value) > 0.5) if m else np.empty(0, np.int64)
+        )
+        if len(opened) and len(opened) < len(found) and small[opened].any(axis=0).all():
+            found = opened
+        proven = model.getInfo().mip_dual_bound
+        if np.isfinite(proven):
+            bound = max(bound, int(np.ceil(proven - WHOLE)))
+    return names[found], min(bound, len(found))
+
+
+def _whole_bound(covers: Bools, duals: Floats) -> int:
+    """The dual of the linear program, made feasible: no sites hold more than 1 of it, so as many are needed."""
+    prices = np.maximum(duals, 0.0)
+    most = float((covers @ prices).max(initial=0.0))
+    return max(int(np.ceil(prices.sum() / max(most, 1.0) - WHOLE)), 1)
+
+
+def _greedy(covers: Bools) -> Ints:
+    """A cover: again and again the site that reaches most of those who wait; then without those not needed."""
+    waiting = np.ones(covers.shape[1], dtype=bool)
+    chosen: list[int] = []
+    while waiting.any():
+        best = int(covers[:, waiting].sum(axis=1).argmax())
+        chosen.append(best)
+        waiting &= ~covers[best]
+    times = covers[chosen].sum(axis=0)
+    for site in list(chosen):
+        if (times[covers[site]] > 1).all():
+            chosen.remove(site)
+            times -= covers[site]
+    return np.array(chosen, dtype=np.int64)
+
+
+def _reduced(covers: Bools) -> tuple[Bools, Ints]:
+    """The same question with fewer residents and sites, and the numbers of the sites that are left.
+
+    A resident is left out if whoever reaches some other one reaches them too; a site, if another reaches the same
+    residents and more.
+    """
+    names = np.arange(len(covers), dtype=np.int64)
+    small = _undominated(covers.T, keep="small").T
+    kept = _undominated_rows(small, keep="large")
+    return np.ascontiguousarray(small[kept]), names[kept]
+
+
+def _undominated(rows: Bools, keep: str) -> Bools:
+    return rows[_undominated_rows(rows, keep)]
+
+
+def _undominated_rows(rows: Bools, keep: str) -> Ints:
+    """Numbers of rows that hold no other row (keep small) or are held by none (keep large); one of equal ones."""
+    _, first = np.unique(np.packbits(rows, axis=1), axis=0, return_index=True)
+    first = np.sort(first)
+    if len(first) > PAIRS:
+        return first
+    sets = rows[first].astype(np.float32)
+    common = sets @ sets.T
+    size = sets.sum(axis=1)
+    inside = common == size[:, None]  # row a lies within row b
+    np.fill_diagonal(inside, val=False)
+    dominated = inside.any(axis=0) if keep == "small" else inside.any(axis=1)
+    return first[~dominated]

@@ -1,0 +1,246 @@
+"""Prices from a linear program, grown row by row, and the branching that closes what it leaves open.
+
+    minimise sum_i theta_i   such that   sum_j y_j = k,   0 <= y_j <= 1,
+    theta_i >= D_q - sum_{j nearer than the q-th} (D_q - c_ij) y_j,      D_q the q-th smallest cost of resident i
+
+(Benders' decomposition of the p-median problem; given y the worst q is where the openings, filled up from the nearest,
+reach 1.) The weights that the optimum puts on the rows of resident i, applied to their D_q, are the best prices
+of ``pricing``. The bound is always computed from prices there, so the solver's tolerances cannot make it wrong.
+"""
+
+import heapq
+from dataclasses import dataclass
+from itertools import count
+
+import highspy
+import numpy as np
+
+from tkm_core.arrays import Floats, Ints
+from tkm_core.sites.pricing import Priced, Rule
+from tkm_core.sites.solver import INFINITE, Deadline, add_rows, new_model, run
+
+CLOSED = 1e-9  # relative gap of the sums at which a plan counts as proven best
+BROKEN = 1e-6  # how far a row may be broken, where the average cost is 1
+ROUNDS = 60  # of the program at one node
+FRACTION = 1e-5
+FIRST = 120  # sites of the first program, beside those of known plans
+STEPS = 20
+
+
+@dataclass
+class Bounded:
+    """What is known about the plans that follow a rule: bound, prices, openings of the linear program."""
+
+    bound: float
+    prices: Floats
+    rho: Floats
+    y: Floats
+
+
+class Master:
+    """The linear program over one set of costs; rows that were found once stay for all rules."""
+
+    def __init__(self, priced: Priced, k: int, prices: Floats) -> None:
+        self.priced, self.k = priced, k
+        n, self.m = priced.C.shape
+        self.unit = priced.upper / n or 1.0
+        self.C = priced.C / self.unit
+        self.model = new_model()
+        model, m = self.model, self.m
+        model.addVars(
+            m + n,
+            np.concatenate([np.zeros(m), self.C[:, 0]]),
+            np.concatenate([np.ones(m), np.full(n, INFINITE)]),
+        )
+        model.changeColsCost(n, np.arange(m, m + n, dtype=np.int32), np.ones(n))
+        add_rows(model, [m], np.arange(m), np.ones(m), np.array([float(k)]), np.array([float(k)]))
+        self.rows, self.levels = [np.array([-1])], [np.array([0.0])]
+        at = np.minimum((prices[:, None] > priced.C).sum(axis=1), m - 1)
+        self._cut(np.arange(n), at)
+        self._cut(np.arange(n), np.maximum(at - 1, 0))
+
+    def _cut(self, rows: Ints, at: Ints) -> None:
+        """The inequality of each of ``rows`` at its level ``at``."""
+        rows, at = rows[at > 0], at[at > 0]
+        level = self.C[rows, at]
+        value = level[:, None] - self.C[rows]
+        used = (np.arange(self.m) < at[:, None]) & (value > 0)
+        columns = np.column_stack([self.priced.order[rows], self.m + rows])
+        used = np.column_stack([used, np.ones(len(rows), dtype=bool)])
+        values = np.column_stack([value, np.ones(len(rows))])
+        add_rows(
+            self.model, used.sum(axis=1), columns[used], values[used], level, np.full(len(rows), INFINITE)
+        )
+        self.rows.append(rows)
+        self.levels.append(level)
+
+    def solve(self, rule: Rule, start: Floats, deadline: Deadline) -> Bounded:
+        """The best bound for plans that follow a rule, from prices to start with."""
+        priced, m = self.priced, self.m
+        low, high = (rule == 1).astype(float), (rule != -1).astype(float)
+        self.model.changeColsBounds(m, np.arange(m, dtype=np.int32), low, high)
+        bound, rho, chosen = priced.bound(start, rule, self.k)
+        best = Bounded(bound, start, rho, chosen.astype(float))
+        inner = best.y.copy()
+        for number in range(ROUNDS):
+            if best.bound >= priced.upper * (1 - CLOSED) or deadline.left <= 0:
+                break
+            if run(self.model, deadline) != highspy.HighsModelStatus.kOptimal:
+                if self.model.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
+                    best.bound = np.inf  # the rule leaves no plan
+                break
+            solution = self.model.getSolution()
+            y, theta = np.asarray(solution.col_value)[:m], np.asarray(solution.col_value)[m:]
+            prices = self._prices(np.asarray(solution.row_dual))
+            bound, rho, _ = priced.bound(prices, rule, self.k)
+            before = best.bound
+            if bound > best.bound:
+                best = Bounded(bound, prices, rho, y)
+            best.y = y
+            at, cost = self._serve(y)
+            broken = np.flatnonzero(cost > theta + BROKEN)
+            if not len(broken) or (number > 3 and best.bound - before < 1e-6 * (priced.upper - best.bound)):
+                break
+            # also where the openings have been so far: rows found only at the corners come and go
+            inner = 0.5 * (inner + y)
+            self._cut(broken, at[broken])
+            other, cost = self._serve(inner)
+            differs = np.flatnonzero((other != at) & (cost > BROKEN))
+            self._cut(differs, other[differs])
+        return best
+
+    def _serve(self, y: Floats) -> tuple[Ints, Floats]:
+        """Where the openings reach 1 in each resident's order, and what it costs to be served up to there."""
+        opened = y[self.priced.order]
+        filled = np.cumsum(opened, axis=1)
+        at = (filled >= 1 - 1e-9).argmax(axis=1)
+        level = self.C[np.arange(len(at)), at]
+        before = np.arange(self.m) < at[:, None]
+        return at, level - np.where(before, (level[:, None] - self.C) * opened, 0.0).sum(axis=1)
+
+    def _prices(self, duals: Floats) -> Floats:
+        rows, levels = np.concatenate(self.rows), np.concatenate(self.levels)
+        used = rows >= 0
+        weight = np.maximum(duals[used], 0.0)
+        n = len(self.C)
+        share = np.bincount(rows[used], weight, n)
+        paid = np.bincount(rows[used], weight * levels[used], n)
+        # what is not on rows is on theta's own lower limit
+        return (paid + np.maximum(1.0 - share, 0.0) * self.C[:, 0]) / np.maximum(share, 1.0) * self.unit
+
+
+def programmed(
+    priced: Priced, k: int, start: Bounded, rule: Rule, useful: Ints, goal: float, deadline: Deadline
+) -> Bounded:
+    """The best bound of the linear program over all sites, solved over the few that matter.
+
+    The program knows ``useful`` sites and the most promising others; its prices are judged over all sites, and those
+    sites that would earn more than it thinks join. Between rounds, points on the way to the new prices and a few
+    subgradient steps are tried, too. It ends when the bound reaches ``goal``.
+    """
+    m = len(rule)
+    core = rule == 1
+    core[useful] = True
+    best = start
+    wanted = max(FIRST, 4 * k)
+    for _ in range(ROUNDS):
+        core[np.argsort(best.rho, kind="stable")[:wanted]] = True
+        few = rule.copy()
+        few[~core] = -1
+        small, names = narrowed(priced, few)
+        found = Master(small, k, best.prices).solve(few[names], best.prices, deadline)
+        before = best.bound
+        for share in (1.0, 0.5, 0.2):
+            prices = (1 - share) * best.prices + share * found.prices
+            bound, rho, chosen = priced.bound(prices, rule, k)
+            core |= chosen
+            if bound > best.bound:
+                best = Bounded(bound, prices, rho, best.y)
+        prices = priced.ascend(best.prices, rule, k, STEPS, 0.3)
+        bound, rho, chosen = priced.bound(prices, rule, k)
+        core |= chosen
+        if bound > best.bound:
+            best = Bounded(bound, prices, rho, best.y)
+        open_ = min(found.bound, priced.upper) - best.bound
+        if open_ <= CLOSED * priced.upper or best.bound >= goal or deadline.left <= 0 or core.all():
+            break
+        if best.bound - before < 1e-3 * open_:
+            wanted *= 2
+    best.y = np.zeros(m)
+    best.y[names] = found.y
+    return best
+
+
+def settled(priced: Priced, k: int, found: Bounded, rule: Rule) -> Rule:
+    """The rule with what follows from reduced costs: sites that no better plan has, and those that all have."""
+    bound, rho, chosen = priced.bound(found.prices, rule, k)
+    upper = priced.upper * (1 - CLOSED)
+    free = rule == 0
+    inside, outside = free & chosen, free & ~chosen
+    new = rule.copy()
+    if inside.any() and outside.any():
+        new[outside & (bound - rho[inside].max() + rho > upper)] = -1
+        new[inside & (bound - rho + rho[outside].min() > upper)] = 1
+    return new
+
+
+def narrowed(priced: Priced, rule: Rule) -> tuple[Priced, Ints]:
+    """The problem without the sites that are out, and the numbers of those that are left."""
+    keep = rule != -1
+    names = np.flatnonzero(keep)
+    renumber = np.cumsum(keep, dtype=np.int32) - 1
+    n = len(priced.C)
+    kept = keep[priced.order]
+    order = renumber[priced.order[kept]].reshape(n, -1).astype(np.int32)
+    C = priced.C[kept].reshape(n, -1)
+    return Priced(priced.table, order, C, priced.t, priced.shift, priced.small, priced.upper), names
+
+
+def branch(master: Master, root: Bounded, rule: Rule, deadline: Deadline) -> tuple[float, Ints | None]:
+    """Open and close sites in turn until the bound meets the best plan, or time is up.
+
+    Returns the bound and the best plan's sites, if one better than ``upper`` was met on the way.
+    """
+    priced, k = master.priced, master.k
+    number = count()
+    waiting = [(root.bound, next(number), rule, root)]
+    better: Ints | None = None
+    best = priced.upper
+    while waiting and deadline.left > 0:
+        bound, _, rule, node = waiting[0]
+        if bound >= best * (1 - CLOSED):
+            break
+        heapq.heappop(waiting)
+        rule = settled(priced, k, node, rule)
+        free = np.flatnonzero(rule == 0)
+        opened = np.flatnonzero(rule == 1)
+        if len(opened) >= k or len(free) + len(opened) <= k:
+            plan = opened[:k] if len(opened) >= k else np.concatenate([opened, free])
+            better, best = _keep(master, plan, better, best)
+            continue
+        rounded = np.argsort(-node.y - 2.0 * (rule == 1) + 4.0 * (rule == -1))[:k]
+        better, best = _keep(master, rounded, better, best)
+        fraction = np.abs(node.y[free] - 0.5)
+        pick = free[int(fraction.argmin())]
+        if fraction.min() > 0.5 - FRACTION:  # all whole, yet not closed: the site that promises most
+            pick = free[int(node.rho[free].argmin())]
+        children = []
+        for side in (1, -1):
+            child = rule.copy()
+            child[pick] = side
+            found = master.solve(child, node.prices, deadline)
+            children.append((max(found.bound, bound), next(number), child, found))
+        for entry in children:
+            if entry[0] < best * (1 - CLOSED):
+                heapq.heappush(waiting, entry)
+    bound = min([entry[0] for entry in waiting], default=best)
+    return min(bound, best), better
+
+
+def _keep(master: Master, plan: Ints, better: Ints | None, best: float) -> tuple[Ints | None, float]:
+    """The plan, if it costs less than the best so far."""
+    inside = np.zeros(master.m, dtype=bool)
+    inside[plan] = True
+    first = inside[master.priced.order].argmax(axis=1)
+    cost = float(master.priced.C[np.arange(len(first)), first].sum())
+    return (plan, cost) if cost < best * (1 - CLOSED) else (better, best)

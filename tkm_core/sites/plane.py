@@ -1,0 +1,193 @@
+"""Limited room in the plane: assign with room left and move facilities, in turn, at every t.
+
+Given the facilities, the assignment of least cost is a transport problem; given who goes where, a facility's best place
+is the tilted mean of its people. Both lower the city-wide cost or leave it: exact coordinate descent.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tkm_core.arrays import Floats, Labels
+from tkm_core.clustering import (
+    Frame,
+    check_clusters,
+    check_fixed,
+    check_points,
+    check_t,
+    check_weights,
+    default_grid,
+    in_units_of,
+    level_weights,
+    tilt,
+    tilted_mean,
+    tilted_path,
+)
+from tkm_core.progress import Progress, never_falling, part
+from tkm_core.sites.capacity import Capacity, Room, Warm, as_capacity, assign
+
+LOWER = 1e-5  # relative: a round that gains less is the last
+ROUNDS = 100
+FRESH = 5  # every so many-th t begins from two plans, the one without limits and that of the t before; others from one
+GOAL = 1e-6  # of a cluster's radius: how exactly a tilted mean is found
+
+
+@dataclass(frozen=True)
+class CapacityPath:
+    """Facilities with limited room over a grid of t; facility j is the same along the path.
+
+    Attributes
+    ----------
+    t : array (s,)
+    centers : array (s, k, d)
+        Existing facilities come last.
+    city_cost : array (s,)
+    """
+
+    t: Floats
+    centers: Floats
+    city_cost: Floats
+    _problem: "_Plane" = field(repr=False)
+
+    def shares(self, i: int) -> Floats:
+        """The part of each resident's people that each facility serves at t[i] (n, k); rows without people: zeros."""
+        plane = self._problem
+        x = plane.served(plane.frame.inside(self.centers[i]), plane.tilt(float(self.t[i])))[0]
+        shares = np.zeros((plane.n, len(x)))
+        shares[plane.rows] = (x / plane.weights).T
+        return shares
+
+    def labels(self, i: int) -> Labels:
+        """The facility that serves most of each resident's people at t[i]; -1 for rows without people."""
+        shares = self.shares(i)
+        return np.where(shares.any(axis=1), shares.argmax(axis=1), -1).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class _Plane:
+    """Residents who count, in the solver's coordinates, and the room of each facility."""
+
+    frame: Frame
+    X: Floats
+    weights: Floats
+    room: Room
+    rows: np.ndarray
+    n: int
+
+    def tilt(self, t: float) -> float:
+        """The dial in the solver's coordinates."""
+        return tilt(t, self.frame.unit)
+
+    def served(self, centers: Floats, t: float, warm: Warm | None = None) -> tuple[Floats, float]:
+        """People of each place at each facility, and the city-wide cost."""
+        F = np.zeros((len(centers), len(self.X)))
+        for axis in range(self.X.shape[1]):
+            F += (self.X[:, axis] - centers[:, axis, None]) ** 2
+        found = assign(
+            F, self.weights, self.room.least, self.room.most, t, warm or Warm(np.zeros(len(centers)))
+        )
+        assert found is not None, "there is room for everyone, and everyone reaches everything"  # noqa: S101
+        return found
+
+    def descend(self, start: Floats, n_free: int, t: float) -> tuple[Floats, float]:
+        """Assign and move in turn until nothing is gained."""
+        centers, warm = start.copy(), Warm(np.zeros(len(start)))
+        x, value = self.served(centers, t, warm)
+        for _ in range(ROUNDS):
+            moved = centers.copy()
+            for j in range(n_free):
+                mine = x[j] > 0
+                if mine.any():
+                    tilted_mean(self.X[mine], x[j][mine], centers[j].copy(), t, GOAL, moved[j])
+            x, lower = self.served(moved, t, warm)
+            if not lower < value:
+                break
+            done = lower > value * (1 - LOWER)
+            centers, value = moved, lower
+            if done:
+                break
+        return centers, value
+
+
+def capacity_path(
+    X: ArrayLike,
+    n_clusters: int,
+    capacity: Capacity | ArrayLike,
+    *,
+    t: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    fixed_centers: ArrayLike | None = None,
+    random_state: int | None = None,
+    progress: Progress | None = None,
+) -> CapacityPath:
+    """Place facilities of limited room for every t of a grid, by the city-wide cost.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Residents.
+    n_clusters : int
+        Facilities to place.
+    capacity : number, array (k,) or Capacity
+        The most people a facility may serve, for all or for each (new ones first); ``Capacity(most, least)`` for both
+        limits. A place's people may be split between facilities.
+    t : array (s,), optional
+        The dial; by default 0 and 60 geometric values from 0.01 to 100.
+    sample_weight : array (n,), optional
+        Population of each row.
+    fixed_centers : array (f, d), optional
+        Existing facilities; they come after the new ones in ``centers``.
+    random_state : int, optional
+        Makes the result repeatable.
+    progress : callable(fraction, text), optional
+        Called often; an exception it raises ends the work and is passed on.
+
+    Returns
+    -------
+    CapacityPath
+
+    Examples
+    --------
+    >>> path = capacity_path([[0.0], [1.0], [2.0], [9.0]], 2, 2, t=[0.0], random_state=0)
+    >>> sorted(path.centers[0].ravel().tolist()), sorted(np.bincount(path.labels(0)).tolist())
+    ([0.5, 5.5], [2, 2])
+    """
+    points = check_points(X)
+    people = check_weights(sample_weight, len(points))
+    k = check_clusters(n_clusters, len(points))
+    fixed = check_fixed(fixed_centers, points.shape[1])
+    grid = default_grid() if t is None else np.array([check_t(float(v)) for v in np.ravel(np.asarray(t))])
+    limits = as_capacity(capacity) or Capacity()
+    size = k + len(fixed)
+    rows = np.flatnonzero(people > 0)
+    weights = level_weights(people[rows])
+    room = Room.of(limits, size, float(people.sum()), float(weights.sum()), k, np.arange(k, size))
+    frame = Frame.of(points[rows])
+    plane = _Plane(frame, frame.inside(points[rows]), weights, room, rows, len(points))
+    report = never_falling(progress)
+    free = tilted_path(
+        points, k, t=grid, criterion="city", sample_weight=sample_weight, fixed_centers=fixed_centers,
+        random_state=random_state, progress=part(report, 0.0, 0.2),
+    )  # fmt: skip
+    order = np.argsort(grid, kind="stable")
+    best: list[tuple[Floats, float]] = []
+    for number, i in enumerate(order):
+        report(0.2 + 0.5 * number / len(order), f"Room for everyone at t = {grid[i]:.3g}")
+        starts = [frame.inside(free.centers[i])] + ([best[-1][0]] if best else [])
+        if number % FRESH:
+            starts = [min(starts, key=lambda start: plane.served(start, plane.tilt(grid[i]))[1])]
+        ends = [plane.descend(start, k, plane.tilt(grid[i])) for start in starts]
+        best.append(min(ends, key=lambda end: end[1]))
+    for number in range(len(order) - 2, -1, -1):
+        report(0.7 + 0.3 * (1 - number / len(order)), "Walking the dial back")
+        end = plane.descend(best[number + 1][0], k, plane.tilt(grid[order[number]]))
+        if end[1] < best[number][1] * (1 - LOWER):
+            best[number] = end
+    report(1.0, "Done")
+    centers = np.empty((len(grid), size, points.shape[1]))
+    cost = np.empty(len(grid))
+    for (place, value), i in zip(best, order, strict=True):
+        centers[i, :k], centers[i, k:] = frame.outside(place[:k]), fixed
+        cost[i] = value
+    return CapacityPath(grid, centers, in_units_of(cost, frame.unit, 2, "The cost"), plane)

@@ -1,0 +1,138 @@
+"""The Lagrangian lower bound: a price for serving each resident, and what the best k sites earn at these prices.
+
+Over sites the city-wide cost is a p-median problem: choose k sites so that sum_i min_j c_ij is least, with costs
+c_ij = w_i e^{t d_ij²}. For any prices,
+
+    sum_i price_i + min over k sites of sum_j rho_j,      rho_j = sum_i min(c_ij - price_i, 0)
+
+is no more than the cost of any plan. Whatever finds good prices, a subgradient step or a linear program, the bound is
+this sum, computed here, less what rounding could add to it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tkm_core.arrays import Bools, Floats
+from tkm_core.sites import compiled
+from tkm_core.sites.table import Table
+
+ROUNDING = 4e-16  # of each number that enters a sum
+
+Order = NDArray[np.int32]
+Rule = NDArray[np.int8]
+"""For each site 1: in every plan, -1: in none, 0: free."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Row i: the sites from the nearest of resident i to the farthest, and their squared distances."""
+
+    order: Order
+    F: Floats
+
+    @classmethod
+    def of(cls, table: Table) -> "Ranked":
+        """Sort every row once: the order is the same at every t."""
+        m, n = table.F.shape
+        order, F = np.empty((n, m), np.int32), np.empty((n, m))
+        size = max(1, 2_000_000 // m)
+        for start in range(0, n, size):
+            block = np.ascontiguousarray(table.F[:, start : start + size].T)
+            ranks = np.argsort(block, axis=1, kind="stable")
+            order[start : start + size] = ranks
+            F[start : start + size] = np.take_along_axis(block, ranks, axis=1)
+        return cls(order, F)
+
+
+@dataclass(frozen=True)
+class Priced:
+    """The sum problem at one t, in a scale that fits the best plan known.
+
+    Attributes
+    ----------
+    order, C : arrays (n, m)
+        Sites of each resident by cost, and the costs, clipped just above ``upper``.
+    upper : float
+        Sum of costs of the best plan known.
+    """
+
+    table: Table
+    order: Order
+    C: Floats
+    t: float
+    shift: float
+    small: bool
+    upper: float
+
+    @classmethod
+    def of(cls, table: Table, ranked: Ranked, t: float, value: float) -> "Priced":
+        """Costs at a finite tilt, given the city-wide cost of the best plan known, in the table's units."""
+        small = t * value <= compiled.SMALL
+        shift = 0.0 if small else t * value
+        upper = float(table.weights.sum()) * compiled.cost(value, 1.0, t, shift, small, np.inf)
+        C = np.empty_like(ranked.F)
+        compiled.costs(ranked.F, table.weights, t, shift, small, upper * (1 + 1e-9) + 1e-300, C)
+        return cls(table, ranked.order, C, t, shift, small, upper)
+
+    def bound(self, prices: Floats, rule: Rule, k: int) -> tuple[float, Floats, Bools]:
+        """The bound at given prices, rounding taken off; rho; the sites whose rho are added."""
+        rho, chosen = np.empty(len(rule)), np.empty(len(rule), np.bool_)
+        compiled.reduced_costs(self.C, self.order, prices, rho)
+        total = float(prices.sum()) + compiled.cheapest(rho, rule, k, chosen)
+        entered = float(np.abs(prices).sum()) + float(np.abs(rho[chosen]).sum()) + self.upper
+        return total - ROUNDING * len(prices) * entered, rho, chosen
+
+    def ascend(self, prices: Floats, rule: Rule, k: int, steps: int, theta: float) -> Floats:
+        """Better prices by at most so many subgradient steps."""
+        found = prices.copy()
+        pace = np.maximum(prices, 1e-6 * self.upper)
+        compiled.ascend(self.C, self.order, rule, k, self.upper, pace, prices.copy(), steps, theta, found)
+        return found
+
+    def phi(self, total: float) -> float:
+        """The city-wide cost of a sum of costs, in the table's units."""
+        weight = float(self.table.weights.sum())
+        if total <= 0:
+            return 0.0
+        if self.t == 0:
+            return total / weight
+        if self.small:
+            return float(np.log1p(self.t * total / weight)) / self.t
+        return max((self.shift + float(np.log(total / weight))) / self.t, 0.0)
+
+    def reach(self, prices: Floats) -> Floats:
+        """The squared distance at which each resident's cost is their price: what carries prices to another t."""
+        w, t = self.table.weights, self.t
+        if t == 0:
+            return prices / w
+        with np.errstate(divide="ignore"):
+            z = np.log1p(prices * t / w) if self.small else np.log(prices / w) + self.shift
+        return np.maximum(z, 0.0) / t
+
+    def prices(self, reach: Floats) -> Floats:
+        """The costs at given squared distances."""
+        C = np.empty((len(reach), 1))
+        most = self.upper * (1 + 1e-9)
+        compiled.costs(
+            np.ascontiguousarray(reach[:, None]), self.table.weights, self.t, self.shift, self.small, most, C
+        )
+        return np.maximum(C[:, 0], self.C[:, 0])
+
+    def carried(self, other: "Carried", rule: Rule, k: int) -> Floats:
+        """The best prices that can be had from those of another t: as distances or as shares."""
+        tried = (self.prices(other.reach), np.clip(other.share * self.upper, self.C[:, 0], self.upper))
+        return max(tried, key=lambda prices: self.bound(prices, rule, k)[0])
+
+    def carry(self, prices: Floats) -> "Carried":
+        """Prices in the form in which another t can use them."""
+        return Carried(self.reach(prices), prices / self.upper)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Prices as the squared distances at which the cost is the price, and as shares of the best plan's cost."""
+
+    reach: Floats
+    share: Floats

@@ -1,0 +1,190 @@
+"""How good the plans of a path are: lower bounds at every t, better the longer one works on them."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tkm_core.arrays import Floats
+from tkm_core.sites import compiled
+from tkm_core.sites.bottleneck import least_burden
+from tkm_core.sites.linear import CLOSED, Bounded, Master, branch, narrowed, programmed, settled
+from tkm_core.sites.pricing import Carried, Priced, Ranked, Rule
+from tkm_core.sites.search import Found, Search
+from tkm_core.sites.solver import Deadline
+
+ROUGH = 2e-3  # gap that is enough at first: all stops get there before any is closed
+SAFE = 1e-13  # relative: rounding on the way from a sum of costs to the city-wide cost
+QUICK = 60_000_000  # entries of tables looked at for the first bounds at each t
+MOST_STEPS, FEWEST_STEPS, HANDED = (
+    100,
+    10,
+    50,
+)  # subgradient steps: at first, in large tables, with a neighbour's prices
+BRANCHED = 400  # sites up to which branching is worth it
+APART = 8  # stops that prices are carried, more or less
+SHARE = 0.25  # of the time that is left, at most, for one t
+
+
+@dataclass
+class Proof:
+    """Bounds for the plans of a path; it can be left at any time and is right at every time.
+
+    Attributes
+    ----------
+    search : Search
+    tilts : array (s,)
+        The dial in the table's units.
+    found : list of Found
+        The best plans; better ones that turn up on the way take their place.
+    bound : array (s,)
+        What no plan can be lower than, in the table's units.
+    free : bool
+        Whether plans are judged by the nearest site: only then a better one can be taken over.
+    """
+
+    search: Search
+    tilts: Floats
+    found: list[Found]
+    bound: Floats
+    free: bool = True
+    carried: dict[int, Carried] = field(default_factory=dict)
+    looked: set[int] = field(default_factory=set)
+    done: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.ranked = Ranked.of(self.search.table)
+        self.k = self.search.n_free + len(self.search.fixed)
+
+    @property
+    def rule(self) -> Rule:
+        """Existing sites are in every plan."""
+        rule = np.zeros(len(self.search.table.F), np.int8)
+        rule[self.search.fixed] = 1
+        return rule
+
+    def gap(self, i: int) -> float:
+        """How far the bound is below the plan, relative."""
+        value = self.found[i].value
+        return (value - self.bound[i]) / value if value > 0 else 0.0
+
+    def begin(self, deadline: Deadline) -> None:
+        """First bounds for every t: prices handed on from one to the next, a few steps at each."""
+        steps = max(FEWEST_STEPS, min(MOST_STEPS, QUICK // self.ranked.F.size))
+        before: Carried | None = None
+        for i, t in enumerate(self.tilts):
+            deadline.say()
+            self._raise(i, float(self.search.table.F.min(axis=0).max()) if math.isinf(t) else 0.0)
+            if math.isinf(t) or self.found[i].value <= 0:
+                continue
+            priced = self._priced(i)
+            if before is None:
+                second = np.partition(self.search.table.F[self.found[i].sites], min(1, self.k - 1), axis=0)
+                before = priced.carry(priced.prices(second[min(1, self.k - 1)]))
+            before = self._steps(i, priced, before, 3 * steps if i == 0 else steps)
+
+    def work(self, deadline: Deadline) -> None:
+        """Raise the lowest bound again and again until all are met or time is up."""
+        while deadline.left > 0:
+            open_ = [i for i in range(len(self.tilts)) if self.gap(i) > CLOSED and i not in self.done]
+            rough = [i for i in open_ if self.gap(i) > ROUGH and i not in self.looked]
+            if not open_:
+                return
+            i = max(rough or open_, key=lambda stop: self.gap(stop) * self._apart(stop))
+            deadline.text = f"Proving how good the plan is: stop {i + 1}, {100 * self.gap(i):.2g} % to go"
+            # also if it is left early: another may gain more
+            self.looked.add(i)
+            if not rough:
+                self.done.add(i)
+            part = deadline.part(max(SHARE * deadline.left, 1.0))
+            if math.isinf(self.tilts[i]):
+                self._farthest(i, part)
+            else:
+                self._sum(i, part, thorough=not rough)
+                self._hand_on(i, deadline)
+
+    def _apart(self, i: int) -> int:
+        """How many stops it is to the next one that was worked on: its prices help those near to it."""
+        return min([abs(i - other) for other in self.looked] + [APART])
+
+    def _priced(self, i: int) -> Priced:
+        return Priced.of(self.search.table, self.ranked, float(self.tilts[i]), self.found[i].value)
+
+    def _sum_of(self, priced: Priced, i: int) -> float:
+        """The sum of costs at which the gap is small enough for a first look."""
+        weight = float(self.search.table.weights.sum())
+        value = self.found[i].value * (1 - ROUGH)
+        return weight * compiled.cost(value, 1.0, priced.t, priced.shift, priced.small, np.inf)
+
+    def _raise(self, i: int, bound: float) -> None:
+        self.bound[i] = max(self.bound[i], min(bound * (1 - SAFE), self.found[i].value))
+
+    def _steps(self, i: int, priced: Priced, before: Carried, steps: int) -> Carried:
+        """Subgradient steps from the prices of another t; returns the best prices known here."""
+        prices = priced.ascend(priced.carried(before, self.rule, self.k), self.rule, self.k, steps, 1.0)
+        bound = priced.phi(priced.bound(prices, self.rule, self.k)[0])
+        if i not in self.carried or bound > self.bound[i]:
+            self.carried[i] = priced.carry(prices)
+        self._raise(i, bound)
+        return self.carried[i]
+
+    def _sum(self, i: int, deadline: Deadline, *, thorough: bool) -> None:
+        """The linear program at one finite t, then branching; neighbours get the prices and better plans."""
+        priced, rule = self._priced(i), self.rule
+        prices = priced.carried(self.carried[i], rule, self.k)
+        bound, rho, chosen = priced.bound(prices, rule, self.k)
+        node = Bounded(bound, prices, rho, chosen.astype(float))
+        self._raise(i, priced.phi(bound))
+        useful = np.unique(np.concatenate([found.sites for found in self.found[max(i - 4, 0) : i + 5]]))
+        goal = priced.upper * (1 - CLOSED) if thorough else self._sum_of(priced, i)
+        node = programmed(priced, self.k, node, rule, useful, goal, deadline)
+        self._raise(i, priced.phi(node.bound))
+        self.carried[i] = priced.carry(node.prices)
+        rule = settled(priced, self.k, node, rule)
+        priced, names = narrowed(priced, rule)
+        if thorough and len(names) <= BRANCHED and deadline.left > 0:
+            rule = rule[names]
+            master = Master(priced, self.k, node.prices)
+            bound, better = branch(master, master.solve(rule, node.prices, deadline), rule, deadline)
+            if better is not None:
+                self._better(i, names[better])
+            self._raise(i, priced.phi(bound))
+
+    def _farthest(self, i: int, deadline: Deadline) -> None:
+        """Infinite t: the p-center problem."""
+        search = self.search
+        found = least_burden(search.table.F, search.n_free, search.fixed, self.found[i].value, deadline)
+        if found.sites is not None:
+            spare = np.setdiff1d(search.choice, found.sites)[: search.n_free - len(found.sites)]
+            self._better(i, np.concatenate([found.sites, spare]))
+        self._raise(i, found.bound)
+
+    def _better(self, i: int, sites: np.ndarray) -> None:
+        """Take over a better plan, and offer it to the neighbours."""
+        if not self.free:
+            return
+        search = self.search
+        plan = np.concatenate([np.setdiff1d(sites, search.fixed), search.fixed])
+        for step in (-1, 1):
+            at = i
+            while 0 <= at < len(self.tilts):
+                found = search.judge(plan, float(self.tilts[at]))
+                if not found.lower(self.found[at]):
+                    break
+                self.found[at] = found
+                self.bound[at] = min(self.bound[at], found.value)
+                at += step
+
+    def _hand_on(self, i: int, deadline: Deadline) -> None:
+        """Try the prices of stop i at its neighbours, as far as they raise the bound."""
+        for step in (-1, 1):
+            at, before = i + step, self.carried[i]
+            while 0 <= at < len(self.tilts) and deadline.left > 0:
+                if math.isinf(self.tilts[at]) or at in self.done or self.found[at].value <= 0:
+                    break
+                known = self.bound[at]
+                deadline.say()
+                before = self._steps(at, self._priced(at), before, HANDED)
+                if self.bound[at] <= known:
+                    break
+                at += step
