@@ -1,0 +1,31 @@
+"""Streets: a road file becomes a network that answers how long it takes from one place to another."""
+
+from tkm_core.streets.areas import Areas, load_areas
+from tkm_core.streets.drawing import Lines
+from tkm_core.streets.joining import FAR, Joined
+from tkm_core.streets.loading import load_streets
+from tkm_core.streets.model import Streets
+from tkm_core.streets.network import Network, check_network
+from tkm_core.streets.reach import Catchment, Route
+from tkm_core.streets.report import StreetsReport
+from tkm_core.streets.rules import StreetsError, load_rules, modes
+from tkm_core.streets.samples import sample_streets
+
+__all__ = [
+    "FAR",
+    "Areas",
+    "Catchment",
+    "Joined",
+    "Lines",
+    "Network",
+    "Route",
+    "Streets",
+    "StreetsError",
+    "StreetsReport",
+    "check_network",
+    "load_areas",
+    "load_rules",
+    "load_streets",
+    "modes",
+    "sample_streets",
+]

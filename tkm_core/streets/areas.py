@@ -1,0 +1,136 @@
+"""Water and parks of an OpenStreetMap file, for the ground of a map."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+
+from tkm_core.arrays import Ints
+from tkm_core.residents import ResidentsError, open_source
+from tkm_core.streets.osm import guarded, open_osm
+from tkm_core.streets.rules import StreetsError, load_rules
+from tkm_core.streets.ways import check_size
+
+METRES_PER_DEGREE = 111_320.0
+
+
+@dataclass(frozen=True)
+class Areas:
+    """Polygons one after the other, each an outline followed by its holes.
+
+    Attributes
+    ----------
+    lonlat : ndarray of float32, shape (q, 2)
+        Points of all rings, less `origin`: so that 32 bits are exact to a centimetre.
+    origin : tuple of float
+        Longitude and latitude to add to every point.
+    starts : ndarray of shape (r + 1,)
+        Where in `lonlat` each ring begins.
+    polygon : ndarray of shape (r,)
+        The number of the polygon that a ring belongs to; its first ring is the outline.
+    kinds : ndarray of shape (p,)
+        The number of each polygon's kind in `kind_names`.
+    kind_names : tuple of str
+        "water" and "park".
+    """
+
+    lonlat: npt.NDArray[np.float32]
+    origin: tuple[float, float]
+    starts: Ints
+    polygon: Ints
+    kinds: npt.NDArray[np.int16]
+    kind_names: tuple[str, ...]
+
+
+def load_areas(
+    file: Any,
+    *,
+    simplify: float = 0.0,
+    rules: str | Path | Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Areas:
+    """Read the water and the parks of an OpenStreetMap file; of a layer of lines there are none.
+
+    Parameters
+    ----------
+    file : path, bytes or file-like
+        An OpenStreetMap extract.
+    simplify : float
+        Metres by which an outline may be off.
+    rules : path or mapping, optional
+        Changes to rules.toml, whose part ``areas`` says what counts as water and as a park.
+    name : str, optional
+        What to call the file in errors.
+
+    Returns
+    -------
+    Areas
+        Compact arrays to draw.
+    """
+    table: dict[str, dict[str, list[str]]] = load_rules("walk", rules).table["areas"]
+    points = 0
+    shapes: list[Any] = []
+    kinds: list[int] = []
+    try:
+        with open_source(file, name=name) as source:
+            if source.kind in ("pbf", "osm"):
+                shown = name or source.name
+                with guarded(shown):
+                    osmium, opened, store = open_osm(source, shown)
+                    for area in _areas(osmium, opened, store, table):
+                        kind = _kind(area.tags.get, table)
+                        own = [] if kind is None else _polygons(area)
+                        shapes += own
+                        kinds += [kind or 0] * len(own)
+                        points += sum(int(shapely.get_num_coordinates(polygon)) for polygon in own)
+                        check_size(points, shown)
+    except ResidentsError as error:
+        raise StreetsError(str(error), needs=error.needs) from error
+    return _compact(np.array(shapes, dtype=object), np.array(kinds, dtype=np.int16), tuple(table), simplify)
+
+
+def _areas(osmium: Any, file: Any, store: str, table: dict[str, dict[str, list[str]]]) -> Any:
+    wanted = osmium.filter.KeyFilter(*{key for tags in table.values() for key in tags})
+    found = osmium.FileProcessor(file).with_locations(store).with_areas(wanted)
+    return (one for one in found.with_filter(osmium.filter.EntityFilter(osmium.osm.AREA)))
+
+
+def _kind(look_up: Any, table: dict[str, dict[str, list[str]]]) -> int | None:
+    """The number of the first kind one of whose tags an area has."""
+    for number, tags in enumerate(table.values()):
+        if any(look_up(key) in values for key, values in tags.items()):
+            return number
+    return None
+
+
+def _polygons(area: Any) -> list[Any]:
+    polygons = []
+    for outline in area.outer_rings():
+        holes = [[(node.lon, node.lat) for node in ring] for ring in area.inner_rings(outline)]
+        polygons.append(shapely.Polygon([(node.lon, node.lat) for node in outline], holes))
+    return polygons
+
+
+def _compact(
+    shapes: npt.NDArray[Any], kinds: npt.NDArray[np.int16], names: tuple[str, ...], simplify: float
+) -> Areas:
+    if simplify > 0:
+        shapes = shapely.simplify(shapes, simplify / METRES_PER_DEGREE)
+        shapes, part = shapely.get_parts(shapes, return_index=True)
+        kept = ~shapely.is_empty(shapes)
+        shapes, kinds = shapes[kept], kinds[part[kept]]
+    rings, polygon = shapely.get_rings(shapes, return_index=True)
+    lonlat, ring = shapely.get_coordinates(rings, return_index=True)
+    middle = lonlat.mean(axis=0) if len(lonlat) else np.zeros(2)
+    return Areas(
+        lonlat=(lonlat - middle).astype(np.float32),
+        origin=(float(middle[0]), float(middle[1])),
+        starts=np.concatenate([[0], np.cumsum(np.bincount(ring, minlength=len(rings)))]),
+        polygon=polygon,
+        kinds=kinds,
+        kind_names=names,
+    )

@@ -1,0 +1,139 @@
+"""The one door for road files: open, read, build the network."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tkm_core.progress import Progress, never_falling, part
+from tkm_core.residents import FORMATS, ResidentsError, open_source
+from tkm_core.streets.line_layers import Column, read_lines
+from tkm_core.streets.model import Streets
+from tkm_core.streets.network import build_network
+from tkm_core.streets.osm import TITLE, read_osm
+from tkm_core.streets.report import StreetsReport
+from tkm_core.streets.rules import Rules, StreetsError, load_rules
+from tkm_core.streets.ways import Ways
+
+READABLE = (
+    "You can upload OpenStreetMap extracts (.osm.pbf, .osm, .osm.gz) or a layer of lines as GeoPackage, "
+    "zipped shapefile or GeoJSON"
+)
+
+
+def load_streets(
+    file: Any,
+    *,
+    mode: str = "walk",
+    rules: str | Path | Mapping[str, Any] | None = None,
+    layer: str | None = None,
+    crs: object = None,
+    road_class: Column = None,
+    oneway: Column = None,
+    speed: Column = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> Streets:
+    """Read a road file and make a network of it. Nothing outside is asked.
+
+    Parameters
+    ----------
+    file : path, bytes, file-like or list of these
+        An OpenStreetMap extract (.osm.pbf, .osm, .osm.gz), or a layer of lines: GeoPackage, shapefile (zipped, or
+        the parts in a list), GeoJSON. Lines of a layer meet where they share a vertex.
+    mode : {"walk", "bicycle", "car"}
+        How people travel. Who may use which street, in which direction and how fast is in one table, rules.toml.
+    rules : path or mapping, optional
+        Changes to that table, in the same form.
+    layer : str, optional
+        Of a file with several layers, or the file within an archive.
+    crs : str, int or CRS, optional
+        Reference system of a layer of lines that does not state it.
+    road_class, oneway, speed : str or False, optional
+        Columns of a layer of lines: the class of a street in OpenStreetMap's words, its direction, and its speed in
+        km/h. Recognised by their names if not given. A speed column that is given holds for the mode as it is;
+        one that is recognised is a speed limit, which matters to cars only. False: there is none.
+    name : str, optional
+        What to call the streets; the file's name by default.
+    progress : callable, optional
+        Called with the fraction done and a sentence; what it raises ends the work.
+
+    Returns
+    -------
+    Streets
+        The largest part of the network in which one gets from everywhere to everywhere; ``report`` says what was
+        read and what was cut off.
+
+    Raises
+    ------
+    StreetsError
+        A ValueError, with a sentence that says what is wrong and what to do.
+
+    Examples
+    --------
+    A street of about 1 km from west to east on the equator, with a resident 80 m north of its western end:
+
+    >>> line = '{"type": "LineString", "coordinates": [[0, 0], [0.004, 0], [0.00898, 0]]}'
+    >>> streets = load_streets(line.encode(), mode="walk")
+    >>> streets.travel_times([[0, 80 / 110_574]], [[0.00898, 0]]).round(1)
+    array([[13.5]])
+    >>> streets.distances([[0, 0]], [[0.00898, 0]]).round()
+    array([[1000.]])
+    """
+    table = load_rules(mode, rules)
+    report = never_falling(progress)
+    report(0.0, "Opening the road file")
+    try:
+        with open_source(file, name=name, layer=layer) as source:
+            shown = name or source.name
+            if source.kind in TITLE:
+                ways = read_osm(source, table, name=shown, progress=part(report, 0.0, 0.8))
+            elif FORMATS[source.kind].is_map:
+                ways = read_lines(
+                    source, table, layer=layer, crs=crs, road_class=road_class, oneway=oneway, speed=speed
+                )
+            else:
+                msg = f"“{shown}” is not a road file. {READABLE}."
+                raise StreetsError(msg)
+    except ResidentsError as error:
+        raise StreetsError(_about_streets(error), needs=error.needs) from error
+    report(0.8, "Building the network")
+    return _build(ways, table, shown, report)
+
+
+def _about_streets(error: ResidentsError) -> str:
+    """The sentence of the reader that files of residents share, with what can be read here."""
+    text = str(error)
+    return f"{text.split(' You can upload ')[0]} {READABLE}." if " You can upload " in text else text
+
+
+def _build(ways: Ways, rules: Rules, name: str, progress: Progress) -> Streets:
+    network, cut = build_network(ways)
+    if len(network.start) == 0:
+        msg = (
+            f"“{name}” has no part in which one gets from one place to another and back. "
+            "Check that streets are joined at crossings, and the one-way streets."
+        )
+        raise StreetsError(msg)
+    report = StreetsReport(
+        file_format=ways.file_format,
+        mode=rules.mode,
+        ways_read=ways.read,
+        ways_used=len(ways.forward),
+        junctions=len(network.lonlat),
+        edges=len(network.start),
+        km=float(network.metres.sum()) / 1000,
+        parts_cut_off=cut.parts,
+        junctions_cut_off=cut.junctions,
+        km_cut_off=cut.metres / 1000,
+        unknown_limits=dict(rules.unknown_limits),
+        notes=ways.notes,
+    )
+    progress(1.0, "The network is ready")
+    return Streets(
+        network,
+        mode=rules.mode,
+        name=name,
+        pace=rules.pace,
+        class_names=tuple(ways.class_names),
+        report=report,
+    )

@@ -1,0 +1,72 @@
+"""What was understood of a road file, for planners to read."""
+
+from dataclasses import dataclass, field
+
+from tkm_core.wording import counted
+
+
+@dataclass
+class StreetsReport:
+    """What was read, kept and cut off.
+
+    Attributes
+    ----------
+    file_format : str
+        "OpenStreetMap (.osm.pbf)", "GeoPackage" ...
+    mode : str
+        "walk", "bicycle" or "car".
+    ways_read, ways_used : int
+        Streets in the file, and those open to the mode.
+    junctions, edges : int
+        Of the network that is used.
+    km : float
+        Length of its streets.
+    parts_cut_off, junctions_cut_off, km_cut_off :
+        What is left out because one cannot get there from the rest, or cannot get back.
+    unknown_limits : dict
+        Speed limits that could not be understood, with how often they occur.
+    warnings, notes : list of str
+        What to check, and what is good to know.
+    """
+
+    file_format: str
+    mode: str
+    ways_read: int
+    ways_used: int
+    junctions: int
+    edges: int
+    km: float
+    parts_cut_off: int
+    junctions_cut_off: int
+    km_cut_off: float
+    unknown_limits: dict[str, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        share = self.km_cut_off / max(self.km + self.km_cut_off, 1e-9)
+        if share > 0.2:
+            self.warnings.append(
+                f"{share:.0%} of the streets hang together with nothing else and are left out. Lines only meet where "
+                "they share a point: check that the streets are joined at crossings."
+            )
+        if self.unknown_limits:
+            shown = ", ".join(f"“{text}”" for text in list(self.unknown_limits)[:3])
+            many = sum(self.unknown_limits.values())
+            self.notes.append(
+                f"{counted(many, 'speed limit')} could not be understood ({shown}); "
+                "the usual speed of the class is taken."
+            )
+
+    def __str__(self) -> str:
+        read = f"{counted(self.ways_read, 'street')} read, {self.ways_used:,} open to the mode “{self.mode}”"
+        lines = [
+            f"{self.file_format}: {read}.",
+            f"The network has {counted(self.junctions, 'junction')} and {self.km:,.0f} km of streets.",
+        ]
+        if self.parts_cut_off:
+            lines.append(
+                f"Left out: {counted(self.parts_cut_off, 'part')} with {self.km_cut_off:,.1f} km "
+                "from which one cannot get to the rest, or not back."
+            )
+        return "\n".join(lines + self.warnings + self.notes)

@@ -1,0 +1,68 @@
+"""Streets as a file has them: lines through shared points, with a speed in each direction."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tkm_core.arrays import Floats, Ints
+from tkm_core.streets.rules import StreetsError
+
+MOST_POINTS = 10_000_000  # of all streets together: each takes about 400 bytes while the network is built
+LONGEST_WAY = 100_000  # points of one line; OpenStreetMap allows 2,000
+
+
+@dataclass
+class Ways:
+    """Lines that share points.
+
+    Attributes
+    ----------
+    lonlat : ndarray of shape (p, 2)
+        Longitude and latitude of every point; NaN where the file does not have it.
+    points : ndarray of int
+        The points of all lines, one line after the other.
+    starts : ndarray of shape (w + 1,)
+        Where in `points` each line begins; the last entry is the end.
+    forward, backward : ndarray of shape (w,)
+        Speed in km/h along and against the line; 0 where it is closed.
+    classes : ndarray of shape (w,)
+        The number of each line's class in `class_names`.
+    class_names : list of str
+        Classes of streets, for drawing.
+    read : int
+        Lines that were read as streets, also those closed to the mode.
+    notes : list of str
+        What a planner should know about how the file was understood.
+    """
+
+    lonlat: Floats
+    points: Ints
+    starts: Ints
+    forward: Floats
+    backward: Floats
+    classes: npt.NDArray[np.int16]
+    class_names: list[str]
+    read: int
+    file_format: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+def check_length(points: int, name: str) -> None:
+    """Refuse a line with absurdly many points."""
+    if points > LONGEST_WAY:
+        msg = (
+            f"“{name}” has a street with {points:,} points; {LONGEST_WAY:,} is the most. "
+            "That is no street: check how the file was made, or split the line."
+        )
+        raise StreetsError(msg)
+
+
+def check_size(points: int, name: str) -> None:
+    """Refuse more streets than memory is meant to hold."""
+    if points > MOST_POINTS:
+        msg = (
+            f"“{name}” has streets with more than {MOST_POINTS:,} points, which is more than a city or a region. "
+            "Cut it to your area first (for instance with osmium extract)."
+        )
+        raise StreetsError(msg)
