@@ -12,9 +12,9 @@ from tkm_core.export import PlanFileError, plan_json, read_plan_file, restore_pl
 from tkm_core.figures import Look, MapGround, map_legend, map_words, plan_map
 from tkm_core.figures.maps import colour_scheme
 from tkm_core.figures.report import html_report
-from tkm_core.methods import METHODS
-from tkm_core.planning.methods_compared import keeps_existing, solve
-from tkm_core.planning.plan import Plan, make_plan
+from tkm_core.methods import METHODS, describe
+from tkm_core.planning import AVERAGE, Plan, make_plan
+from tkm_core.planning.methods_compared import solve
 from tkm_core.residents import Report, Residents, ResidentsError, load_residents
 from tkm_core.residents.existing import MOST, Existing, read_existing
 from tkm_core.stories.plan_story import tell_plan
@@ -91,7 +91,9 @@ def test_a_far_one_among_near_ones_is_kept_with_a_warning() -> None:
 
 def test_today_is_the_existing_ones_alone(plan: Plan) -> None:
     alone = evaluate(plan.residents.xy, plan.baseline_xy[3:])
-    told = tell_plan(plan, 1).context
+    against = plan.against(AVERAGE)
+    assert "with the same existing ones" in tell_plan(against, 1).context
+    told = tell_plan(against, 1).context
     assert f"the average trip is {alone.mean_distance / 1000:.1f} km" in told
     assert f"the longest {alone.largest_distance / 1000:.1f} km" in told
     assert "3 new and 2 existing facilities" in told
@@ -100,7 +102,7 @@ def test_today_is_the_existing_ones_alone(plan: Plan) -> None:
 def test_names_travel_with_the_plan_file(plan: Plan) -> None:
     saved = read_plan_file(plan_json(plan, 1))
     assert restore_plan(saved, plan.residents).plan.names == ["", "", "", HOSTILE, "South"]
-    assert restore_plan(saved, town(150)).plan.existing_names == (HOSTILE, "South")
+    assert restore_plan(saved, town(150)).plan.existing.names == (HOSTILE, "South")
     document = json.loads(plan_json(plan, 1))
     document["settings"]["fixed_names"] = ["only one"]
     with pytest.raises(PlanFileError, match="names of the existing facilities"):
@@ -129,19 +131,19 @@ def test_areas_are_named_too(plan: Plan) -> None:
 def test_maps_and_report_mark_them_and_escape_their_names(plan: Plan) -> None:
     look, found = Look(), plan.evaluation(1)
     ground = MapGround.of(plan.residents, existing=plan.baseline_lonlat[3:])
-    drawn = plan_map(plan, 1, found, plan.baseline_evaluation(), ground, look)
+    drawn = plan_map(plan, 1, found, plan.reference_evaluation(), ground, look)
     deck = json.loads(drawn.to_json())
     layers = {layer["id"]: layer for layer in deck["layers"]}
-    assert [row["s"] for row in layers["existing"]["data"]] == ["4", "5"]
+    assert [row["s"] for row in layers["existing"]["data"]] == ["1", "2"]
     assert len(layers["sites"]["data"]) == 3
-    assert layers["existing"]["data"][0]["tip"].splitlines()[1] == "=cmd()<script>alert(1)</script>"
+    assert layers["existing"]["data"][0]["tip"].splitlines()[0] == f"Existing facility 1, {HOSTILE}"
     assert drawn._tooltip["text"] == "{tip}" and "html" not in drawn._tooltip, "so it is shown as it is"
-    assert "existing facility 5 (South)" in map_words(plan, 1, found, look)
-    legend = map_legend(colour_scheme(plan, look), ground, look, existing=2)
+    assert "existing facility 2, South at" in map_words(plan, 1, found, look)
+    legend = map_legend(colour_scheme(plan, look), ground, look, plan=plan)
     assert "existing facility" in legend
     page = html_report(plan, 1, tell_plan(plan, 1), look, title="Bern")
     assert "existing: South" in page and "&lt;script&gt;" in page and "<script>" not in page
-    assert "3 new, 2 existing" in page
+    assert "3 new and 2 existing facilities" in page
 
 
 def test_a_facility_beside_the_residents_is_in_view() -> None:
@@ -154,7 +156,7 @@ def test_a_facility_beside_the_residents_is_in_view() -> None:
 def test_a_plan_from_a_worker_keeps_them() -> None:
     existing = Existing(np.array([[7.44, 46.95]]), ("Post",), Report())
     made = tasks.plan(town(), 2, existing=existing, random_state=0, progress=lambda *_: None)
-    here = make_plan(town(), 2, fixed_lonlat=existing.lonlat)
+    here = make_plan(town(), 2, fixed_lonlat=existing.lonlat, with_t=tasks.USUAL_T)
     np.testing.assert_array_equal(made.path.centers, here.path.centers)
     assert made.names == ["", "", "Post"]
 
@@ -162,7 +164,7 @@ def test_a_plan_from_a_worker_keeps_them() -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_keep_them_or_say_that_they_cannot(name: str) -> None:
     residents, fixed = town(80), np.array([[7.6, 46.9]])
-    if not keeps_existing(name):
+    if not describe(name).keeps_existing:
         with pytest.raises(ValueError, match="has no option 'fixed_centers'"):
             solve(residents, name, 2, t=0.3, patience=60, fixed_lonlat=fixed)
         return

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from tkm_core.cli.main import main
+from tkm_core.planning import make_plan
 from tkm_core.planning.groups import by_group
-from tkm_core.planning.plan import make_plan
 from tkm_core.residents import Residents
 from tkm_core.residents.samples import load_sample
 
@@ -25,7 +25,7 @@ def test_groups_are_the_plain_definition(plan, unit, metres):
         mine = home.groups == group.name
         half = 0.5 * 10.0**-group.average.decimals
         assert group.average.plan == pytest.approx(after[mine].mean(), abs=half)
-        assert group.average.baseline == pytest.approx(before[mine].mean(), abs=half)
+        assert group.average.reference == pytest.approx(before[mine].mean(), abs=half)
         assert group.farthest.plan == pytest.approx(after[mine].max(), abs=half)
         assert group.losers == pytest.approx((after - before >= half)[mine].mean())
     averages = [group.average.plan for group in groups]

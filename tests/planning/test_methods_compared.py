@@ -9,12 +9,20 @@ from sklearn.cluster import KMeans
 from tkm_core.figures import Look
 from tkm_core.figures.methods_charts import method_table
 from tkm_core.measures import COMPARED, MEASURES, shown_in
-from tkm_core.methods import METHODS
-from tkm_core.planning.methods_compared import Compared, best, facility_numbers, judge, neighbourhoods, solve
+from tkm_core.methods import FOR_ANYONE, METHODS, describe
+from tkm_core.planning.methods_compared import (
+    Compared,
+    best,
+    facility_numbers,
+    judge,
+    methods_for,
+    neighbourhoods,
+    solve,
+)
 from tkm_core.residents import Residents
 from tkm_core.residents.samples import load_sample
-from tkm_core.stories.methods_story import freedom, other_arrangement, ratio_words, remarks, sampling, verdict
-from tkm_core.wording import listed
+from tkm_core.stories.methods_story import freedom, ratio_words, remarks, sampling, verdict
+from tkm_core.wording import RANKS, listed, number_word
 
 T = 0.3
 
@@ -29,7 +37,7 @@ def compared(city: Residents) -> list[Compared]:
     radius = neighbourhoods(city, 4)
     return [
         judge(city, solve(city, name, 4, t=T, patience=20.0), t=T, standard=5000.0, neighbourhood=radius)
-        for name in METHODS
+        for name in FOR_ANYONE
     ]
 
 
@@ -66,7 +74,7 @@ def test_kmeans_is_that_of_scikit_learn(city: Residents, compared: list[Compared
 def test_verdict_names_who_is_ahead(compared: list[Compared]) -> None:
     said = "".join(part.text for part in verdict(compared, "km"))
     own = next(one for one in compared if one.name == "tkm")
-    assert said.startswith("Of seven methods, tilted k-means has the ")
+    assert said.startswith(f"Of {number_word(len(FOR_ANYONE))} methods, tilted k-means has the ")
     assert re.search(rf"longest trip[^:]*: {own.evaluation.largest_distance / 1000:.1f}", said)
     shortest = min(compared, key=lambda one: one.evaluation.mean_distance)
     assert shortest.short in said
@@ -77,7 +85,7 @@ def test_verdict_names_who_is_ahead(compared: list[Compared]) -> None:
         *(o for o in compared if o.name not in ("tkm", worst.name)),
     ]
     parts = verdict(swapped, "km")
-    assert "the sixth shortest longest trip" in "".join(part.text for part in parts)
+    assert f"the {RANKS[len(swapped)]} shortest longest trip" in "".join(part.text for part in parts)
     assert any(part.tone == "worse" for part in parts)
     assert not verdict([own], "km")
 
@@ -92,9 +100,8 @@ def test_best_is_best_as_shown(compared: list[Compared]) -> None:
 
 
 def test_freedom_and_sampling_are_said(city: Residents, compared: list[Compared]) -> None:
-    assert freedom(compared, "people").startswith(
-        "JKL, MV, FR and SFR may build only where one of the people"
-    )
+    on_points = listed([describe(name).title for name in FOR_ANYONE if describe(name).centers_are_points])
+    assert freedom(compared, "people").startswith(f"{on_points} may build only where one of the people")
     assert sampling(compared, len(city), "people") == "Every method ran on all 259 places."
     large = load_sample("generated", n=3000)
     drawn = judge(large, solve(large, "mv", 3, t=T, patience=0.01), t=T)
@@ -111,6 +118,24 @@ def test_tkm_and_kmeans_always_serve_everyone() -> None:
         assert solve(large, name, 3, t=T, patience=0.001).sampled is None
 
 
+def test_groups_are_looked_at_only_where_there_are_some() -> None:
+    grouped, plain = load_sample("generated", n=300), load_sample("toulouse")
+    assert (methods_for(grouped), methods_for(plain)) == (METHODS, FOR_ANYONE)
+    fair, means = (solve(grouped, name, 3, t=T, patience=20.0) for name in ("fair-lloyd", "kmeans++"))
+    worst = [
+        max(
+            float(
+                np.average(
+                    found.distance[grouped.groups == g] ** 2, weights=grouped.weights[grouped.groups == g]
+                )
+            )
+            for g in set(grouped.groups)
+        )
+        for found in (judge(grouped, one, t=T).evaluation for one in (fair, means))
+    ]
+    assert worst[0] < worst[1], "the farms fare better than with k-means"
+
+
 def test_numbers_pair_each_site_with_the_nearest_in_all() -> None:
     rng = np.random.default_rng(0)
     reference = rng.normal(size=(5, 2)) * 10
@@ -119,13 +144,6 @@ def test_numbers_pair_each_site_with_the_nearest_in_all() -> None:
     assert facility_numbers(reference, reference[[4, 1]]).tolist() == [4, 1]
     more = np.vstack([reference, [[99.0, 99.0]]])
     assert sorted(facility_numbers(reference, more).tolist()) == [0, 1, 2, 3, 4, 5]
-
-
-def test_another_arrangement_is_told_only_where_there_is_one(compared: list[Compared]) -> None:
-    own, base = compared[0], compared[1]
-    assert other_arrangement(compared, own.evaluation, "km") == ""
-    said = other_arrangement([Compared("tkm", T, base.solution, base.evaluation)], own.evaluation, "km")
-    assert "another arrangement" in said and "%" in said
 
 
 def test_names_in_a_sentence() -> None:

@@ -1,45 +1,85 @@
 """Plans, and what can be asked of them: trade-off, how many, service areas, groups, comparison of methods."""
 
+from tkm_core.planning.areas import MARGIN as AREAS_MARGIN
 from tkm_core.planning.areas import service_areas
-from tkm_core.planning.groups import by_group
+from tkm_core.planning.dial import PLAN_T, nearest_stop
+from tkm_core.planning.groups import Group, by_group
 from tkm_core.planning.how_many import Count, compare_counts, sampled, series
+from tkm_core.planning.making import PLAN_CRITERION, make_plan, most_facilities
 from tkm_core.planning.methods_compared import (
-    FOR_EVERYONE,
     Compared,
     best,
     decimals,
     facility_numbers,
+    group_numbers,
     judge,
-    keeps_existing,
+    methods_for,
     neighbourhoods,
     solve,
 )
-from tkm_core.planning.plan import PLAN_CRITERION, PLAN_T, Plan, make_plan, most_facilities
+from tkm_core.planning.places import PlaceChange, most_changed, place_names, stands_in
+from tkm_core.planning.plan import NONE_EXISTING, Plan
+from tkm_core.planning.portfolio import Choice
+from tkm_core.planning.reference import AVERAGE, TODAY, Reference, usual_reference
 from tkm_core.planning.rows import Row, Tone, distance_decimals, rounded_row
+from tkm_core.planning.rules import FREE, Rules
+from tkm_core.planning.serving import Serving
+from tkm_core.planning.side_by_side import Comparison, compare_methods
+from tkm_core.planning.travel import STRAIGHT, AlongStreets, ByTable, StraightLines, Travel
+from tkm_core.planning.two_plans import Move, moves, one_setting, same_facilities
+from tkm_core.planning.what_if import moved
 
 __all__ = [
-    "FOR_EVERYONE",
+    "AREAS_MARGIN",
+    "AVERAGE",
+    "FREE",
+    "NONE_EXISTING",
     "PLAN_CRITERION",
     "PLAN_T",
+    "STRAIGHT",
+    "TODAY",
+    "AlongStreets",
+    "ByTable",
+    "Choice",
     "Compared",
+    "Comparison",
     "Count",
+    "Group",
+    "Move",
+    "PlaceChange",
     "Plan",
+    "Reference",
     "Row",
+    "Rules",
+    "Serving",
+    "StraightLines",
     "Tone",
+    "Travel",
     "best",
     "by_group",
     "compare_counts",
+    "compare_methods",
     "decimals",
     "distance_decimals",
     "facility_numbers",
+    "group_numbers",
     "judge",
-    "keeps_existing",
     "make_plan",
+    "methods_for",
+    "most_changed",
     "most_facilities",
+    "moved",
+    "moves",
+    "nearest_stop",
     "neighbourhoods",
+    "one_setting",
+    "place_names",
     "rounded_row",
+    "same_facilities",
     "sampled",
     "series",
     "service_areas",
     "solve",
+    "stands_in",
+    "usual_reference",
 ]

@@ -1,17 +1,19 @@
-"""Service areas: the ground that is nearest to each facility, as polygons."""
+"""Service areas as polygons: the ground nearest to each facility, or the ground of those whom it serves."""
 
 import numpy as np
 import numpy.typing as npt
 import shapely
 
-from tkm_core.arrays import Floats
+from tkm_core.arrays import Floats, Ints, Labels
+from tkm_core.planning.trade_off import gather
 from tkm_core.residents import Residents
 
 MARGIN = 0.05  # of the city's width: how far the areas reach beyond the outermost resident
+CELLS = 4_000  # pieces of ground that stand for more residents
 
 
 def service_areas(residents: Residents, hull: shapely.Geometry, centers_xy: Floats) -> list[shapely.Geometry]:
-    """Cut the city into the areas nearest to each facility.
+    """Cut the city into the areas nearest to each facility; where residents are areas, along the city's outline.
 
     Parameters
     ----------
@@ -46,10 +48,81 @@ def service_areas(residents: Residents, hull: shapely.Geometry, centers_xy: Floa
             shapely.voronoi_polygons(shapely.multipoints(sites), extend_to=ground, ordered=True).geoms
         )
     # straight in metres is not in degrees
-    cut = shapely.segmentize(shapely.intersection(cells, ground), width / 50)
+    within = ground if residents.outline is None else residents.outline
+    cut = shapely.segmentize(shapely.intersection(cells, within), width / 50)
     for area, facility in zip(_to_degrees(residents, cut), first, strict=True):
         areas[facility] = area
     return areas
+
+
+def served_areas(
+    residents: Residents, hull: shapely.Geometry, labels: Labels | Ints, k: int
+) -> list[shapely.Geometry]:
+    """Cut the city into the areas that each facility serves: everyone's own ground, merged by who serves them.
+
+    Where residents are areas these are the ground; otherwise what is nearer to a resident than to any other. More than
+    a few thousand residents are gathered in cells, each of which goes where most of its people go.
+
+    Parameters
+    ----------
+    residents : Residents
+    hull : shapely.Geometry
+        Convex hull of the residents, in metres.
+    labels : ndarray of shape (n,)
+        Who serves them.
+    k : int
+        Number of facilities.
+
+    Returns
+    -------
+    list of shapely.Polygon or shapely.MultiPolygon
+        One for each facility, in degrees; empty for one that serves nobody.
+
+    Examples
+    --------
+    >>> town = Residents.from_lonlat([[1.40, 43.60], [1.41, 43.61], [1.50, 43.60]])
+    >>> hull = shapely.multipoints(town.xy).convex_hull
+    >>> [area.is_empty for area in served_areas(town, hull, np.array([0, 0, 2]), 3)]
+    [False, True, False]
+    """
+    west, south, east, north = hull.bounds
+    width = max(east - west, north - south) or 1000.0
+    ground = hull.buffer(MARGIN * width)
+    if residents.areas is not None:
+        known = np.flatnonzero(~shapely.is_missing(residents.areas))
+        shapes = shapely.make_valid(shapely.transform(residents.areas[known], residents.lonlat_to_xy))
+        owner = np.asarray(labels)[known]
+    else:
+        shapes, owner = _own_ground(residents, ground, labels, k)
+    merged = [
+        shapely.union_all(shapes[owner == j]) if (owner == j).any() else shapely.Polygon() for j in range(k)
+    ]
+    return _to_degrees(residents, shapely.segmentize(np.array(merged, dtype=object), width / 50))
+
+
+def _own_ground(
+    residents: Residents, ground: shapely.Geometry, labels: Labels | Ints, k: int
+) -> tuple[npt.NDArray[np.object_], Ints]:
+    """A piece of ground for every place where somebody lives, and who serves most of the people there."""
+    peopled = residents.weights > 0
+    xy, people, owner = (
+        residents.xy[peopled],
+        residents.weights[peopled],
+        np.asarray(labels, np.int64)[peopled],
+    )
+    if len(xy) > CELLS:
+        cells = gather(xy, people, CELLS)
+        cell = np.empty(len(xy), np.int64)
+        cell[cells.order] = np.repeat(np.arange(len(cells.xy)), np.diff(cells.start))
+        spots = cells.xy
+    else:
+        spots, cell = np.unique(xy, axis=0, return_inverse=True)
+        cell = cell.ravel()
+    most = np.bincount(cell * k + owner, people, len(spots) * k).reshape(-1, k).argmax(axis=1)
+    if len(spots) == 1:
+        return np.array([ground], dtype=object), most
+    pieces = shapely.voronoi_polygons(shapely.multipoints(spots), extend_to=ground, ordered=True).geoms
+    return np.asarray(shapely.intersection(np.array(list(pieces), dtype=object), ground)), most
 
 
 def _to_degrees(residents: Residents, areas: npt.NDArray[np.object_]) -> list[shapely.Geometry]:
@@ -67,7 +140,7 @@ def _to_degrees(residents: Residents, areas: npt.NDArray[np.object_]) -> list[sh
 def _split(area: shapely.Geometry) -> shapely.Geometry:
     """Bring what lies beyond the antimeridian to its other side."""
     west, _, east, _ = area.bounds
-    if west >= -180 and east <= 180:
+    if area.is_empty or (west >= -180 and east <= 180):
         return area
     pieces = []
     for turn in (-360, 0, 360):

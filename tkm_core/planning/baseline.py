@@ -12,9 +12,14 @@ from tkm_core.residents import Residents
 STARTS = 10
 
 
-def kmeans_sites(residents: Residents, k: int, fixed: Floats, random_state: int) -> Floats:
-    """Sites of k-means++ in scaled coordinates; existing ones, if any, stay where they are and come last."""
-    points, weights = residents.scaled, level_weights(residents.weights)
+def kmeans_sites(
+    residents: Residents, k: int, fixed: Floats, random_state: int, people: Floats | None = None
+) -> Floats:
+    """Sites of k-means++ in scaled coordinates; existing ones, if any, stay where they are and come last.
+
+    `people` is how much everyone counts; by default their weights.
+    """
+    points, weights = residents.scaled, level_weights(residents.weights if people is None else people)
     if len(fixed):
         from tkm_core.clustering import TiltedKMeans
 

@@ -1,10 +1,11 @@
-"""How each group of residents (district, income band) fares under a plan, next to k-means++."""
+"""How each group of residents (district, income band) fares under a plan, next to what the plan is compared with."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from tkm_core.measures import MEASURES
 from tkm_core.planning.plan import Plan
 from tkm_core.planning.rows import Row, distance_decimals, rounded_row
 from tkm_core.units import METRES
@@ -22,9 +23,9 @@ class Group:
         As in the file; "(no group)" for those without one.
     people : float
     average, farthest : Row
-        Average and longest distance of the group, rounded, next to k-means++.
+        Average and longest distance of the group, rounded, next to the reference.
     losers : float
-        Share of the group that travels noticeably farther than under k-means++.
+        Share of the group that travels noticeably farther than in the reference.
     """
 
     name: str
@@ -41,7 +42,7 @@ def by_group(plan: Plan, i: int, *, unit: str = "km") -> list[Group]:
     ----------
     plan : Plan
     i : int
-    unit : {"km", "mi"}
+    unit : {"km", "mi", "min"}
 
     Returns
     -------
@@ -50,18 +51,19 @@ def by_group(plan: Plan, i: int, *, unit: str = "km") -> list[Group]:
 
     Examples
     --------
-    >>> from tkm_core.planning.plan import make_plan
+    >>> from tkm_core.planning import make_plan
     >>> from tkm_core.residents.samples import load_sample
     >>> plan = make_plan(load_sample("generated", n=500), 3, t=[0, 1])
     >>> by_group(plan, 1)[0].name
     'farm'
     """
+    unit = plan.shown_unit(unit)
     labels, weights = plan.residents.groups, plan.residents.weights
     if labels is None:
         return []
     codes, names = pd.factorize(pd.Series(labels, dtype=object))
     codes = np.where(codes < 0, len(names), codes)
-    after, before = plan.evaluation(i), plan.baseline_evaluation()
+    after, before = plan.evaluation(i), plan.reference_evaluation()
     decimals = distance_decimals(after, before, unit)
     trips = [side.distance / METRES[unit] for side in (after, before)]
     losing = trips[0] - trips[1] >= 0.5 * 10.0**-decimals
@@ -76,7 +78,10 @@ def by_group(plan: Plan, i: int, *, unit: str = "km") -> list[Group]:
                 name=UNNAMED if code == len(names) else str(names[code]),
                 people=float(people.sum()),
                 average=rounded_row(
-                    "mean_distance", f"Average distance, {unit}", *average, decimals=decimals
+                    "mean_distance",
+                    MEASURES["mean_distance"].row_label(unit, {}),
+                    *average,
+                    decimals=decimals,
                 ),
                 farthest=rounded_row("largest_distance", f"Farthest, {unit}", *farthest, decimals=decimals),
                 losers=float(people[losing[mine]].sum() / people.sum()),

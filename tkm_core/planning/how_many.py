@@ -1,4 +1,4 @@
-"""How many facilities: every measure against k, tilted k-means next to k-means++."""
+"""How many facilities: every measure against k, the plan next to what it is compared with."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,9 @@ import numpy.typing as npt
 
 from tkm_core.evaluation import Evaluation
 from tkm_core.measures import COUNTED, shown_in
-from tkm_core.planning.plan import Plan, make_plan
+from tkm_core.planning.making import make_plan
+from tkm_core.planning.plan import Plan
+from tkm_core.planning.reference import AVERAGE, Reference
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents
 
@@ -17,20 +19,23 @@ SAMPLE = 20_000  # residents that stand for more
 
 @dataclass(frozen=True)
 class Count:
-    """What k facilities mean: the measures of tilted k-means and of k-means++, in metres."""
+    """What k new facilities mean: the measures of the plan and of what it is compared with, in metres."""
 
     k: int
     tilted: Mapping[str, float]
-    baseline: Mapping[str, float]
+    reference: Mapping[str, float]
+    against: Reference = AVERAGE
 
 
 def measure(plan: Plan, t: float, standard: float | None = None) -> Count:
-    """The measures of one plan at t."""
+    """The measures of one plan at t, or where residents are very many at the setting nearest to it."""
+    plan = plan.with_stop(t)
     i = plan.index(t)
     return Count(
         plan.k,
         _measures(plan.evaluation(i, standard)),
-        _measures(plan.baseline_evaluation(standard)),
+        _measures(plan.reference_evaluation(standard)),
+        plan.reference,
     )
 
 
@@ -91,7 +96,7 @@ def compare_counts(
     --------
     >>> from tkm_core.residents.samples import load_sample
     >>> two, three = compare_counts(load_sample("generated", n=300), [2, 3], 0.3)
-    >>> two.baseline["mean_distance"] > three.baseline["mean_distance"]
+    >>> two.reference["mean_distance"] > three.reference["mean_distance"]
     True
     """
     found = []
@@ -102,7 +107,7 @@ def compare_counts(
                 progress((number + done) / len(counts), f"k = {k}: {text}")
 
         if plan_for is None:
-            plan = make_plan(residents, k, random_state=random_state, progress=told)
+            plan = make_plan(residents, k, with_t=t, random_state=random_state, progress=told)
         else:
             plan = plan_for(k, told)
         found.append(measure(plan, t, standard))
@@ -110,5 +115,5 @@ def compare_counts(
 
 
 def series(counts: Sequence[Count], side: str, name: str) -> npt.NDArray[np.float64]:
-    """One measure along k, of "tilted" or "baseline"."""
+    """One measure along k, of "tilted" (the plan) or "reference"."""
     return np.array([getattr(count, side).get(name, np.nan) for count in counts], dtype=float)

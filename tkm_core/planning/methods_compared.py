@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from tkm_core.arrays import Floats, Ints
 from tkm_core.evaluation import Evaluation, evaluate, neighbourhood_radius
 from tkm_core.measures import MEASURES
-from tkm_core.methods import Solution, describe, estimate, run_method
-from tkm_core.planning.plan import PLAN_CRITERION
+from tkm_core.methods import FOR_ANYONE, METHODS, Solution, describe, estimate, run_method
+from tkm_core.planning.making import PLAN_CRITERION
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents, scaled_sites
 
-# Their time grows no faster than the residents: they always serve everyone, as on the Plan page.
-FOR_EVERYONE = ("tkm", "kmeans++")
 RADIUS_SECONDS = 10.0  # the neighbourhood measure is left out where it would take longer than this
 
 
@@ -54,6 +54,32 @@ class Compared:
         return describe(self.name).title
 
 
+def methods_for(residents: Residents) -> tuple[str, ...]:
+    """The methods that make sense for some residents: those that look at groups only where there are groups.
+
+    Examples
+    --------
+    >>> from tkm_core.residents.samples import load_sample
+    >>> set(methods_for(load_sample("generated", n=100))) - set(methods_for(load_sample("sacramento")))
+    {'fair-lloyd'}
+    """
+    return FOR_ANYONE if residents.groups is None else METHODS
+
+
+def group_numbers(residents: Residents) -> Ints | None:
+    """Everyone's group as a number, -1 for those without one; None where there are no groups.
+
+    Examples
+    --------
+    >>> from tkm_core.residents.samples import load_sample
+    >>> np.unique(group_numbers(load_sample("generated", n=300))).tolist()
+    [0, 1, 2, 3]
+    """
+    if residents.groups is None:
+        return None
+    return pd.factorize(pd.Series(residents.groups, dtype=object))[0].astype(np.int64)
+
+
 def solve(
     residents: Residents,
     name: str,
@@ -61,13 +87,15 @@ def solve(
     *,
     t: float,
     patience: float,
-    fixed_lonlat: Floats | None = None,
+    fixed_lonlat: npt.ArrayLike | None = None,
+    groups: Ints | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Solution:
     """Facilities of one method; where it would take longer than `patience` seconds, from a sample.
 
-    `fixed_lonlat` are existing facilities, which only some methods can keep (`keeps_existing`).
+    `fixed_lonlat` are existing facilities, which only some methods can keep (`Method.keeps_existing`). `groups` numbers
+    everyone's group where the residents given here have lost their labels.
 
     Examples
     --------
@@ -76,7 +104,10 @@ def solve(
     1000
     """
     uniform = bool((residents.weights == residents.weights[0]).all())
-    options: dict[str, Any] = {"t": t, "criterion": PLAN_CRITERION} if name == "tkm" else {}
+    method = describe(name)
+    # the residents' coordinates are scaled: t is a pure number there
+    wanted = {"t": t, "criterion": PLAN_CRITERION, "scale": 1.0}
+    options: dict[str, Any] = {option: value for option, value in wanted.items() if option in method.options}
     if fixed_lonlat is not None:
         options["fixed_centers"] = scaled_sites(residents, fixed_lonlat)
     return run_method(
@@ -84,24 +115,13 @@ def solve(
         residents.scaled,
         k,
         sample_weight=None if uniform else residents.weights,
+        groups=(group_numbers(residents) if groups is None else groups) if method.needs_groups else None,
         random_state=random_state,
         progress=progress,
-        sample=None if name in FOR_EVERYONE else "auto",
-        max_seconds=float("inf") if name in FOR_EVERYONE else patience,
+        sample=None if method.scales else "auto",
+        max_seconds=float("inf") if method.scales else patience,
         **options,
     )
-
-
-def keeps_existing(name: str) -> bool:
-    """Whether a method can keep facilities where they are.
-
-    Examples
-    --------
-    >>> from tkm_core.methods import METHODS
-    >>> [name for name in METHODS if keeps_existing(name)]
-    ['tkm', 'kmeans++', 'nf']
-    """
-    return "fixed_centers" in describe(name).options
 
 
 def judge(
@@ -121,7 +141,7 @@ def judge(
         standard=standard,
         neighbourhood=neighbourhood,
     )
-    return Compared(solution.method, t if solution.method == "tkm" else None, solution, found)
+    return Compared(solution.method, t if describe(solution.method).has_dial else None, solution, found)
 
 
 def neighbourhoods(residents: Residents, k: int, progress: Progress | None = None) -> Floats | None:

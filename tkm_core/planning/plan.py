@@ -1,175 +1,137 @@
-"""A plan: where facilities go at every setting of the fairness dial, next to k-means++."""
+"""A plan: where facilities go at every setting of the fairness dial, and what it is compared with."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import shapely
 
-from tkm_core.arrays import Floats
-from tkm_core.clustering import TiltedPath, tilted_path
-from tkm_core.evaluation import Evaluation, evaluate
 from tkm_core.planning import areas
-from tkm_core.planning.baseline import kmeans_sites, numbered_like
-from tkm_core.planning.trade_off import Curve, trade_off
-from tkm_core.progress import Progress, never_falling, part
-from tkm_core.residents import Residents, scaled_sites
+from tkm_core.planning.dial import chosen_between, stop_between
+from tkm_core.planning.layout import NONE_EXISTING
+from tkm_core.planning.measured import Measured
+from tkm_core.planning.reference import Reference
+from tkm_core.planning.trade_off import Curve
+from tkm_core.progress import Progress
 
-STEPS = (1, 1.2, 1.5, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
-PLAN_T: Floats = np.array(
-    [0.0, *(float(f"{step}e{decade}") for decade in (-2, -1, 0, 1) for step in STEPS), 100.0]
-)
-PLAN_T.flags.writeable = False
-# The paper's tilted SSE adds up clusters: as the dial turns up it may let the farthest resident down again for the sake
-# of smaller clusters elsewhere. The city-wide cost hardly does (benchmarks/criterion.py).
-PLAN_CRITERION = "city"
-KEPT_ROWS = 600_000  # residents times evaluations that a plan keeps: about 15 MB
+PLACED_AT_ONCE = 200_000  # residents for whom one more setting takes well under a second
+SAME = 0.002  # relative: two figures that differ by less are the same to a planner
+__all__ = ["NONE_EXISTING", "Plan"]
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """Facilities for residents at every t, and those of k-means++. Made by `make_plan`.
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Measured):
+    """Facilities for residents at every setting of the dial, and what they are compared with. Made by `make_plan`.
 
     Attributes
     ----------
     residents : Residents
     k : int
-        Number of new facilities; existing ones come on top.
+        Number of new facilities, 0 or more; existing ones come on top.
     random_state : int
     criterion : {"cluster", "city"}
     path : TiltedPath
-        In scaled coordinates; new facilities first, then the existing ones.
-    baseline : ndarray of shape (k + existing, 2)
-        Facilities of k-means++ in scaled coordinates, numbered like the plan's facilities near them.
-    existing_names : tuple of str
-        What the existing facilities are called, text from outside; empty if nobody said.
+        In scaled coordinates; new facilities first, then the existing ones that stay open.
+    baseline : ndarray of shape (k + n_existing, 2)
+        Facilities of the lowest-average plan (k-means++) in scaled coordinates, numbered like the plan's.
+    existing : Existing
+        What is there today, closed ones included; empty if nothing is.
+    closed : tuple of int
+        Which of them the plan closes, counted from 0.
+    reference : Reference
+        What the plan is compared with; see `against`.
+    rules : Rules
+        How distance is measured, where facilities may stand, how many people each may serve.
+    grounds : Grounds or None
+        What a plan under rules stands on: its places, its scale, what is proven.
 
     Examples
     --------
+    >>> from tkm_core.planning import make_plan
     >>> from tkm_core.residents.samples import load_sample
-    >>> plan = make_plan(load_sample("generated", n=300), 3)
+    >>> plan = make_plan(load_sample("generated", n=300), 3, with_t=0.3)
     >>> i = plan.index(0.3)
     >>> float(plan.t[i]), plan.centers_lonlat(i).shape
     (0.3, (3, 2))
     """
 
-    residents: Residents
-    k: int
-    random_state: int
-    criterion: str
-    path: TiltedPath
-    baseline: Floats
-    _curves: dict[float | None, Curve] = field(default_factory=dict, repr=False)
-    existing_names: tuple[str, ...] = ()
+    _stops: dict[float, "Plan"] = field(default_factory=dict, repr=False)
 
-    def __len__(self) -> int:
-        return len(self.path.t)
+    def against(self, reference: Reference) -> "Plan":
+        """The same plan, compared with something else.
 
-    @property
-    def t(self) -> Floats:
-        """Settings of the dial, shape (m,)."""
-        return self.path.t
-
-    @property
-    def existing(self) -> int:
-        """Number of existing facilities, which never move."""
-        return int(self.path.centers.shape[1]) - self.k
-
-    @property
-    def kinds(self) -> list[str]:
-        """What each facility is: "new" or "existing"."""
-        return ["new"] * self.k + ["existing"] * self.existing
-
-    @property
-    def names(self) -> list[str]:
-        """What each facility is called: existing ones by their own names, "" where there is none."""
-        own = self.existing_names or ("",) * self.existing
-        return [""] * self.k + list(own)
-
-    @cached_property
-    def today(self) -> Evaluation | None:
-        """Every measure of the existing facilities alone, in metres; None if there are none."""
-        return self._measure(self.baseline_xy[self.k :], 0.0, None) if self.existing else None
-
-    @property
-    def people(self) -> float:
-        """How many people are served."""
-        return float(self.residents.weights.sum())
-
-    def index(self, t: float) -> int:
-        """Index of the setting nearest to t."""
-        if np.isnan(t):
-            msg = "t must be a number from 0 upwards."
+        Raises
+        ------
+        ValueError
+            If it is to be compared with today, and nothing exists today.
+        """
+        if reference.kind == "today" and not self.n_today:
+            msg = "No facility exists today, so there is nothing to compare with. Choose the lowest-average plan."
             raise ValueError(msg)
-        return int(np.argmin(np.abs(self.t - np.clip(t, self.t[0], self.t[-1]))))
+        if reference.kind == "today" and self.today is None:
+            msg = "Not everyone can reach one of today's facilities, so a plan cannot be compared with today."
+            raise ValueError(msg)
+        if reference.kind == "average":
+            reference = self.average
+        if reference == self.reference and reference.made == self.reference.made:
+            return self
+        self._evaluate, self._evaluate_baseline  # noqa: B018  both plans shall keep one set of evaluations
+        other = replace(self, reference=reference, _stops={})
+        kept = {name: value for name, value in self.__dict__.items() if name in SHARED}
+        other.__dict__.update(kept)
+        return other
 
-    def centers_xy(self, i: int) -> Floats:
-        """Facilities at setting i in metres, shape (k + existing, 2)."""
-        return self.residents.to_xy(self.path.centers[i])
+    def with_stop(self, t: float) -> "Plan":
+        """The same plan with t among the settings of the dial: placed from its neighbours on either side.
 
-    def centers_lonlat(self, i: int) -> Floats:
-        """Facilities at setting i in degrees, longitude first."""
-        return self.path_lonlat[i]
+        Where residents are very many, the plan as it is: the nearest setting has to do.
 
-    @cached_property
-    def path_lonlat(self) -> Floats:
-        """Facilities at every setting in degrees, shape (m, k + existing, 2)."""
-        return self.residents.to_lonlat(self.residents.to_xy(self.path.centers))
+        Examples
+        --------
+        >>> from tkm_core.planning import make_plan
+        >>> from tkm_core.residents.samples import load_sample
+        >>> plan = make_plan(load_sample("generated", n=300), 3, t=[0, 0.1, 1])
+        >>> plan.with_stop(0.3).t.tolist()
+        [0.0, 0.1, 0.3, 1.0]
+        """
+        if self.k == 0 or not t >= 0 or t in self.t or len(self.residents) > PLACED_AT_ONCE:
+            return self
+        if t not in self._stops:
+            other = self._with_stop(t)
+            known = self._curves.get(None)
+            if known is not None:
+                other._curves[None] = self._measured_with(known, other, t)
+            while len(self._stops) >= 4:
+                self._stops.pop(next(iter(self._stops)), None)
+            self._stops[t] = other
+        return self._stops[t]
 
-    @cached_property
-    def baseline_xy(self) -> Floats:
-        """Facilities of k-means++ in metres."""
-        return self.residents.to_xy(self.baseline)
+    def _with_stop(self, t: float) -> "Plan":
+        if self.grounds is None:
+            path = stop_between(self.path, self.residents, self.k, t, self.criterion)
+            return replace(self, path=path, _curves={}, _stops={})
+        path, settings = chosen_between(self.path, t, lambda i: self.cost_at(i, t))
+        grounds = self.grounds.at(settings)
+        at = int(np.flatnonzero(path.t == t)[0])
+        if grounds.cost is not None and grounds.bound is not None:
+            grounds.cost[at] = self.cost_at(int(settings[at]), t)
+            # what no plan can be lower than at a smaller t, none can at a larger
+            grounds.bound[at] = grounds.bound[at - 1] if at else 0.0
+        return replace(self, path=path, grounds=grounds, _curves={}, _stops={})
 
-    @cached_property
-    def baseline_lonlat(self) -> Floats:
-        """Facilities of k-means++ in degrees."""
-        return self.residents.to_lonlat(self.baseline_xy)
+    def cost_at(self, i: int, t: float) -> float:
+        """City-wide cost at t of the facilities of setting i, in units of `scale`²."""
+        found = self._measure(self.centers_xy(i), t, None, places=self.places(i))
+        return found.city_cost / self.scale**2
 
-    def evaluation(self, i: int, standard: float | None = None) -> Evaluation:
-        """Every measure at setting i, in metres; `standard` is a service standard in metres."""
-        return self._evaluate(int(i), standard)
-
-    def baseline_evaluation(self, standard: float | None = None) -> Evaluation:
-        """Every measure of k-means++, in metres."""
-        return self._evaluate_baseline(standard)
-
-    @cached_property
-    def _evaluate(self) -> Callable[[int, float | None], Evaluation]:
-        keep = int(np.clip(KEPT_ROWS / len(self.residents), 4, 2 * len(self.t)))
-        return lru_cache(maxsize=keep)(
-            lambda i, standard: self._measure(self.centers_xy(i), float(self.t[i]), standard)
-        )
-
-    @cached_property
-    def _evaluate_baseline(self) -> Callable[[float | None], Evaluation]:
-        return lru_cache(maxsize=2)(lambda standard: self._measure(self.baseline_xy, 0.0, standard))
-
-    def _measure(self, centers: Floats, t: float, standard: float | None) -> Evaluation:
-        """Evaluate in metres; t, a pure number on the scaled map, is one over square metres there."""
-        home = self.residents
-        return evaluate(home.xy, centers, t=t / home.scale**2, sample_weight=home.weights, standard=standard)
-
-    @property
-    def curve(self) -> Curve:
-        """Every measure at every t; computed at the first call and kept."""
-        return self.trade_off()
-
-    def trade_off(self, standard: float | None = None, progress: Progress | None = None) -> Curve:
-        """The trade-off curve with the share within a service standard (metres); kept once computed."""
-        curve = self._curves.get(standard)
-        if curve is None:
-            home = self.residents
-            centers = home.to_xy(self.path.centers)
-            curve = trade_off(
-                self.t, home.xy, home.weights, centers, self.baseline_xy, standard=standard, progress=progress
-            )
-            while len(self._curves) >= 8:
-                self._curves.pop(next(iter(self._curves)), None)
-            self._curves[standard] = curve
-        return curve
+    def _measured_with(self, known: Curve, other: "Plan", t: float) -> Curve:
+        """The trade-off curve with one more setting: only that one is measured."""
+        at = int(np.flatnonzero(other.t == t)[0])
+        own = other._traded(other.path, range(at, at + 1), None, None)
+        measured = {
+            name: np.insert(values, at, own.measured[name][0]) for name, values in known.measured.items()
+        }
+        return Curve(other.t, measured, known.baseline, known.error)
 
     def within_budget(self, percent: float) -> int:
         """Index of the fairest plan that a budget allows.
@@ -177,7 +139,7 @@ class Plan:
         Parameters
         ----------
         percent : float
-            How much longer than under k-means++ the average trip may be.
+            How much longer than in the lowest-average plan (k-means++) the average trip may be.
 
         Returns
         -------
@@ -193,11 +155,11 @@ class Plan:
         return int(allowed[order[0]])
 
     def meets_budget(self, i: int, percent: float) -> bool:
-        """Whether the average trip at setting i is at most `percent` % longer than under k-means++."""
+        """Whether the average trip at setting i is at most `percent` % longer than at its lowest."""
         return self.cost_percent(i) <= percent + 1e-7
 
     def cost_percent(self, i: int) -> float:
-        """How much longer the average trip at setting i is than under k-means++."""
+        """How many percent longer the average trip at setting i is than in the lowest-average plan."""
         usual = self.curve.baseline["mean_distance"]
         return float(100 * (self.curve.mean_distance[i] / usual - 1)) if usual > 0 else 0.0
 
@@ -218,13 +180,51 @@ class Plan:
         )
         return int(front[np.argmin(across + down)])
 
-    def change(self, i: int) -> Floats:
-        """Metres each resident gains (+) or loses (-) at setting i against k-means++, shape (n,)."""
-        return self.baseline_evaluation().distance - self.evaluation(i).distance
+    def dominated(self, i: int) -> int | None:
+        """Index of a setting with a shorter average at which nobody is farther away than the farthest at setting i.
+
+        Figures within 0.2 % of one another count as the same. None if there is no such setting.
+        """
+        mean, most = self.curve.mean_distance, self.curve.largest_distance
+        better = (most <= most[i] * (1 + SAME)) & (mean < mean[i] * (1 - SAME))
+        return int(np.argmin(np.where(better, mean, np.inf))) if better.any() else None
+
+    def improved(self, seconds: float = 30.0, progress: Progress | None = None) -> "Plan":
+        """The same plan with a better proof, and with better sites where the proof meets some.
+
+        Parameters
+        ----------
+        seconds : float
+            How long to work on the proof.
+        progress : callable, optional
+            As in `make_plan`; an exception raised in it ends the work.
+
+        Returns
+        -------
+        Plan
+            This one if there is nothing to prove.
+        """
+        from tkm_core.planning.making import make_plan
+
+        if self.gap is None or not self.gap.any() or not self.k:
+            return self
+        plan = make_plan(
+            self.residents, self.k, t=self.t, fixed_lonlat=self.existing.lonlat, fixed_names=self.existing.names,
+            closed=self.closed, pinned=self.existing.pinned, rules=self.rules, prove=seconds,
+            random_state=self.random_state, progress=progress,
+        )  # fmt: skip
+        return plan.against(self.reference)
 
     def service_areas(self, i: int) -> list[shapely.Geometry]:
-        """The area nearest to each facility at setting i, in degrees."""
-        return areas.service_areas(self.residents, self._hull, self.centers_xy(i))
+        """The area that each facility serves at setting i, in degrees.
+
+        In a straight line without limits: the ground nearest to it. Under other rules: where the residents live whom it
+        serves.
+        """
+        if self.serving.plain:
+            return areas.service_areas(self.residents, self._hull, self.centers_xy(i))
+        labels = self.evaluation(i).labels
+        return areas.served_areas(self.residents, self._hull, labels, self.k + self.n_existing)
 
     @cached_property
     def _hull(self) -> shapely.Geometry:
@@ -234,111 +234,16 @@ class Plan:
         )  # one line is built far faster than many points
 
 
-def make_plan(
-    residents: Residents,
-    k: int,
-    *,
-    t: npt.ArrayLike | None = None,
-    criterion: str = PLAN_CRITERION,
-    fixed_lonlat: npt.ArrayLike | None = None,
-    fixed_names: Sequence[str] = (),
-    random_state: int = 0,
-    progress: Progress | None = None,
-) -> Plan:
-    """Plan facilities for residents at every setting of the fairness dial.
-
-    Parameters
-    ----------
-    residents : Residents
-    k : int
-        Number of new facilities.
-    t : array-like of shape (m,), optional
-        Settings of the dial; by default 0 and round values from 0.01 to 100.
-    criterion : {"city", "cluster"}, default="city"
-        Which solution wins at each t: by the city-wide cost, or by the paper's tilted SSE.
-    fixed_lonlat : array-like of shape (f, 2), optional
-        Existing facilities in degrees, longitude first: they serve residents and never move.
-    fixed_names : sequence of str, optional
-        What they are called.
-    random_state : int, default=0
-        The same number gives the same plan.
-    progress : callable, optional
-        Called with a fraction from 0 to 1 and a text; an exception raised in it cancels.
-
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    ValueError
-        If k facilities cannot be placed, with a sentence that says why.
-
-    Examples
-    --------
-    >>> from tkm_core.residents.samples import load_sample
-    >>> plan = make_plan(load_sample("generated", n=300), 2, t=[0, 0.1, 1])
-    >>> len(plan), plan.baseline.shape
-    (3, (2, 2))
-    """
-    _check(residents, k, random_state)
-    settings, fixed = _dial(t), scaled_sites(residents, fixed_lonlat)
-    if len(fixed_names) not in (0, len(fixed)):
-        msg = f"There are {len(fixed)} existing facilities but {len(fixed_names)} names for them."
-        raise ValueError(msg)
-    report = never_falling(progress)
-    report(0.0, "Finding the k-means++ sites")
-    baseline = kmeans_sites(residents, k, fixed, random_state)
-    report(0.15, "Turning the dial")
-    path = tilted_path(
-        residents.scaled,
-        k,
-        t=settings,
-        criterion=criterion,
-        sample_weight=residents.weights,
-        fixed_centers=fixed if len(fixed) else None,
-        random_state=random_state,
-        progress=part(report, 0.15, 1.0),
-    )
-    baseline = numbered_like(path.centers[0], baseline, k)
-    names = tuple(map(str, fixed_names))
-    return Plan(residents, int(k), int(random_state), criterion, path, baseline, existing_names=names)
-
-
-def most_facilities(residents: Residents, limit: int) -> int:
-    """How many new facilities residents can have: one for each different place where somebody lives, up to a limit.
-
-    Examples
-    --------
-    >>> twice = Residents.from_lonlat([[1.40, 43.60], [1.40, 43.60], [1.41, 43.61]])
-    >>> most_facilities(twice, 60), most_facilities(twice, 1)
-    (2, 1)
-    """
-    for rows in (slice(100 * limit), slice(None)):  # the first few are enough where places differ
-        peopled = residents.xy[rows][residents.weights[rows] > 0]
-        places = len(np.unique(peopled, axis=0))
-        if places >= limit:
-            return limit
-    return places
-
-
-def _check(residents: Residents, k: int, random_state: int) -> None:
-    """Say why k facilities cannot be placed, if so."""
-    for value, least, name in ((k, 1, "number of facilities"), (random_state, 0, "seed")):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value < 2**32:
-            msg = f"The {name} must be a whole number from {least} upwards, not {value!r}."
-            raise ValueError(msg)
-    places = most_facilities(residents, k)
-    if places < k:
-        where = "one place" if places == 1 else f"{places} different places"
-        msg = f"{k} facilities are too many for residents in {where}. Choose k up to {places}."
-        raise ValueError(msg)
-
-
-def _dial(t: npt.ArrayLike | None) -> Floats:
-    """The settings of the dial in order, each once."""
-    settings = PLAN_T if t is None else np.unique(np.asarray(t, dtype=np.float64))
-    if settings.size == 0 or not np.isfinite(settings).all() or settings[0] < 0:
-        msg = "The settings of the dial, t, must be numbers from 0 upwards, and at least one."
-        raise ValueError(msg)
-    return settings
+# what two plans that differ in their reference alone may share
+SHARED = (
+    "_evaluate",
+    "_evaluate_baseline",
+    "path_lonlat",
+    "baseline_xy",
+    "baseline_lonlat",
+    "today_xy",
+    "today",
+    "_hull",
+    "colours",
+    "serving",
+)

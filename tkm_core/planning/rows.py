@@ -12,7 +12,7 @@ Tone = Literal["better", "worse", "same", ""]
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of the plan next to that of k-means++, all rounded to the same decimals.
+    """One figure of the plan next to that of what it is compared with, all rounded to the same decimals.
 
     Attributes
     ----------
@@ -20,7 +20,7 @@ class Row:
         The measure's name in Evaluation.
     label : str
         With the unit: "Farthest home, km".
-    plan, baseline, change : float
+    plan, reference, change : float
         Rounded; `change` is the difference of the rounded values, so that the table adds up.
     tone : {"better", "worse", "same"}
         Which way the change is for people.
@@ -31,7 +31,7 @@ class Row:
     key: str
     label: str
     plan: float
-    baseline: float
+    reference: float
     change: float
     tone: Tone
     decimals: int
@@ -42,9 +42,9 @@ class Row:
         return f"{self.plan:,.{self.decimals}f}"
 
     @property
-    def baseline_text(self) -> str:
-        """The value of k-means++ as shown."""
-        return f"{self.baseline:,.{self.decimals}f}"
+    def reference_text(self) -> str:
+        """The value of the reference as shown."""
+        return f"{self.reference:,.{self.decimals}f}"
 
     @property
     def size_text(self) -> str:
@@ -62,7 +62,7 @@ class Row:
         return "=" if self.change == 0 else f"{self.arrow} {self.size_text}"
 
 
-def rounded_row(key: str, label: str, plan: float, baseline: float, *, decimals: int) -> Row:
+def rounded_row(key: str, label: str, plan: float, reference: float, *, decimals: int) -> Row:
     """Round both values, then take their difference, so that the table adds up.
 
     Examples
@@ -70,16 +70,16 @@ def rounded_row(key: str, label: str, plan: float, baseline: float, *, decimals:
     >>> rounded_row("largest_distance", "Farthest home, km", 16.14, 18.06, decimals=1).change_text
     '▼ 2.0'
     """
-    after, before = (round(value, decimals) + 0.0 for value in (plan, baseline))
+    after, before = (round(value, decimals) + 0.0 for value in (plan, reference))
     change = round(after - before, decimals) + 0.0
     better = (change > 0) == MEASURES[key].more_is_better
     tone: Tone = "same" if change == 0 else "better" if better else "worse"
     return Row(key, label, after, before, change, tone, decimals)
 
 
-def distance_decimals(plan: Evaluation, baseline: Evaluation, unit: str) -> int:
+def distance_decimals(plan: Evaluation, reference: Evaluation, unit: str) -> int:
     """Digits for all distances of a table by the average trip: three for a hamlet, none for a continent."""
-    mean = max(baseline.mean_distance, plan.mean_distance) / METRES[unit]
+    mean = max(reference.mean_distance, plan.mean_distance) / METRES[unit]
     if mean >= 100:
         return 0
     return 1 if mean >= 1 or mean == 0 else 2 if mean >= 0.1 else 3

@@ -1,6 +1,6 @@
 """The trade-off curve: every measure of a plan at every t, on weighted cells where residents are many."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tkm_core.arrays import Floats
-from tkm_core.evaluation import evaluate
+from tkm_core.evaluation import Evaluation, evaluate
 from tkm_core.measures import MEASURES
 from tkm_core.progress import Progress
 
@@ -30,7 +30,7 @@ class Curve:
     measured : dict of str to ndarray of shape (m,)
         The measures by name.
     baseline : dict of str to float
-        The same measures of k-means++.
+        The same measures of the lowest-average plan (k-means++).
     error : float
         No distance behind these figures is wrong by more than this many metres; `largest_distance` is exact.
     """
@@ -111,6 +111,7 @@ def trade_off(
     baseline: Floats,
     *,
     standard: float | None = None,
+    measure: Callable[[int, Floats], Evaluation] | None = None,
     progress: Progress | None = None,
 ) -> Curve:
     """Measure every plan of a path, and k-means++.
@@ -124,9 +125,12 @@ def trade_off(
     centers : ndarray of shape (m, k, 2)
         Facilities at every t.
     baseline : ndarray of shape (k, 2)
-        Facilities of k-means++.
+        Facilities of the lowest-average plan.
     standard : float, optional
         Service standard in metres.
+    measure : callable, optional
+        Measures the facilities of one plan, given its number (the baseline's comes after the last) and where they
+        stand; by default everyone goes to the nearest in a straight line.
     progress : callable, optional
         Called with a fraction and a text.
 
@@ -134,12 +138,15 @@ def trade_off(
     -------
     Curve
     """
-    cells = gather(xy, weights) if len(xy) > MANY else None
+    cells = gather(xy, weights) if len(xy) > MANY and measure is None else None
     points, mass = (xy, weights) if cells is None else (cells.xy, cells.weights)
     along = [name for name, measure in MEASURES.items() if measure.along_dial]
     rows = []
     for step, sites in enumerate([*centers, baseline]):
-        measured = evaluate(points, sites, sample_weight=mass, standard=standard)
+        if measure is None:
+            measured = evaluate(points, sites, sample_weight=mass, standard=standard)
+        else:
+            measured = measure(step, sites)
         row = {name: getattr(measured, name) for name in along}
         if cells is not None:
             row["largest_distance"] = _farthest(xy, weights, sites, cells, measured.distance)

@@ -1,0 +1,69 @@
+"""What a plan under rules stands on: the places it uses, its scale, what is proven, and what has to be said."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tkm_core.arrays import Floats, Ints
+from tkm_core.planning.serving import Known
+
+PROVED = 1e-8  # relative gap at which a plan counts as proven best
+
+
+@dataclass(frozen=True, eq=False)
+class Grounds:
+    """What a plan that follows rules stands on.
+
+    Attributes
+    ----------
+    scale : float
+        Metres or minutes in whose units t is a pure number.
+    known : Known or None
+        The places the plan uses, with their distances.
+    places : int ndarray of shape (m, k + n_existing) or None
+        Which of them each facility stands on at every setting.
+    cost, bound : ndarray of shape (m,) or None
+        City-wide cost of the plan by which it was chosen, and what no plan on the same sites can be lower than.
+    among : str
+        Which plans the bound is about: "these sites".
+    made : str
+        How the lowest-average plan was made.
+    remarks : tuple of str
+        What has to be said about the plan: who lives far from any street, which sites were left out.
+    """
+
+    scale: float
+    known: Known | None = None
+    places: Ints | None = None
+    cost: Floats | None = None
+    bound: Floats | None = None
+    among: str = "these sites"
+    made: str = "k-means++"
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def gap(self) -> Floats | None:
+        """By what share of its cost each plan could be better at most."""
+        if self.cost is None or self.bound is None:
+            return None
+        below = np.maximum(self.cost - self.bound, 0.0)
+        return np.divide(below, self.cost, out=np.zeros_like(below), where=self.cost > 0)
+
+    def proof(self, i: int) -> str:
+        """What is proven about the plan at setting i, as a sentence; "" if nothing is."""
+        gap = self.gap
+        if gap is None:
+            return ""
+        if gap[i] <= PROVED:
+            return f"No plan on {self.among} is better."
+        percent = 100 * float(gap[i])
+        if percent >= 99.5:
+            return f"How much better another plan on {self.among} could be is not known yet."
+        shown = f"{percent:.0f}" if percent >= 9.95 else f"{percent:.2g}"
+        return f"No plan on {self.among} can be more than {shown} % better."
+
+    def at(self, which: Ints) -> "Grounds":
+        """The same for some of the settings, or for some of them twice."""
+        places = None if self.places is None else self.places[which]
+        cost, bound = (None if one is None else one[which] for one in (self.cost, self.bound))
+        return replace(self, places=places, cost=cost, bound=bound)

@@ -1,0 +1,137 @@
+"""What a plan means for residents: every measure at every setting, and the change against the reference."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from tkm_core.arrays import Floats, Ints
+from tkm_core.clustering import TiltedPath
+from tkm_core.evaluation import Evaluation
+from tkm_core.planning.layout import Layout
+from tkm_core.planning.trade_off import Curve, trade_off
+from tkm_core.progress import Progress
+
+SAMPLED = 20_000  # residents by which the scale of a map is found
+KEPT_ROWS = 600_000  # residents times evaluations that a plan keeps: about 15 MB
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measured(Layout):
+    """Every measure of a plan, by its own rules: in metres, or in minutes. `Plan` builds on it."""
+
+    _curves: dict[float | None, Curve] = field(default_factory=dict, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what is kept of evaluations is made again faster than it is sent
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_evaluate")}
+
+    @cached_property
+    def today(self) -> Evaluation | None:
+        """Every measure of what is there today; None if nothing is, or not everyone can get there."""
+        if not self.n_today or not self.serving.reaches_all(self.today_xy):
+            return None
+        return self._measure(self.today_xy, 0.0, None, limited=False)
+
+    def evaluation(self, i: int, standard: float | None = None) -> Evaluation:
+        """Every measure at setting i, in metres or minutes; so is `standard`, a service standard."""
+        return self._evaluate(int(i), standard)
+
+    def baseline_evaluation(self, standard: float | None = None) -> Evaluation:
+        """Every measure of the lowest-average plan, in metres or minutes."""
+        return self._evaluate_baseline(standard)
+
+    def reference_evaluation(self, standard: float | None = None) -> Evaluation:
+        """Every measure of what the plan is compared with, in metres or minutes."""
+        return self._evaluate_reference(standard)
+
+    @cached_property
+    def _evaluate(self) -> Callable[[int, float | None], Evaluation]:
+        keep = int(np.clip(KEPT_ROWS / len(self.residents), 4, 2 * len(self.t)))
+        return lru_cache(maxsize=keep)(
+            lambda i, standard: self._measure(
+                self.centers_xy(i), float(self.t[i]), standard, places=self.places(i)
+            )
+        )
+
+    @cached_property
+    def _evaluate_baseline(self) -> Callable[[float | None], Evaluation]:
+        return lru_cache(maxsize=2)(
+            lambda standard: self._measure(self.baseline_xy, 0.0, standard, limited=False)
+        )
+
+    @cached_property
+    def _evaluate_reference(self) -> Callable[[float | None], Evaluation]:
+        if self.reference.kind == "average":
+            return self._evaluate_baseline
+        return lru_cache(maxsize=2)(
+            lambda standard: self._measure(self.reference_xy, 0.0, standard, limited=False)
+        )
+
+    def _measure(
+        self,
+        centers: Floats,
+        t: float,
+        standard: float | None,
+        *,
+        places: Ints | None = None,
+        limited: bool = True,
+    ) -> Evaluation:
+        """Evaluate facilities anywhere on the map by the rules of the plan."""
+        return self.serving.evaluate(centers, t, standard, places=places, limited=limited)
+
+    @property
+    def curve(self) -> Curve:
+        """Every measure at every t; computed at the first call and kept."""
+        return self.trade_off()
+
+    def trade_off(self, standard: float | None = None, progress: Progress | None = None) -> Curve:
+        """The trade-off curve with the share within a service standard (metres or minutes); kept once computed."""
+        curve = self._curves.get(standard)
+        if curve is None:
+            curve = self._traded(self.path, range(len(self)), standard, progress)
+            while len(self._curves) >= 8:
+                self._curves.pop(next(iter(self._curves)), None)
+            self._curves[standard] = curve
+        return curve
+
+    def _traded(
+        self, path: TiltedPath, settings: range, standard: float | None, progress: Progress | None
+    ) -> Curve:
+        """The measures at some settings of a path, and those of the lowest-average plan."""
+        home = self.residents
+        centers = home.to_xy(path.centers[settings.start : settings.stop])
+        measure = None
+        if not self.serving.plain:
+
+            def measure(at: int, sites: Floats) -> Evaluation:
+                if at == len(settings):
+                    return self._measure(sites, 0.0, standard, limited=False)
+                return self._measure(
+                    sites, float(path.t[settings[at]]), standard, places=self.places(settings[at])
+                )
+
+        return trade_off(
+            path.t[settings.start : settings.stop], home.xy, home.weights, centers, self.baseline_xy,
+            standard=standard, measure=measure, progress=progress,
+        )  # fmt: skip
+
+    def change(self, i: int) -> Floats:
+        """Metres or minutes each resident gains (+) or loses (-) at setting i against the reference, shape (n,)."""
+        return self.reference_evaluation().distance - self.evaluation(i).distance
+
+    @cached_property
+    def change_reach(self) -> float:
+        """Metres or minutes within which nearly all gains and losses lie (98 % of people), at whatever setting."""
+        home = self.residents
+        rows = slice(None, None, -(-len(home) // SAMPLED))
+        before = self.serving.nearest(self.reference_xy, rows)
+        reaches = []
+        for sites in home.to_xy(self.path.centers[:: max(1, len(self) // 12)]):
+            change = np.abs(before - self.serving.nearest(sites, rows))
+            order = np.argsort(change)
+            people = np.cumsum(home.weights[rows][order])
+            reaches.append(float(change[order][np.searchsorted(people, 0.98 * people[-1] * (1 - 1e-12))]))
+        return max(reaches)

@@ -1,0 +1,349 @@
+"""Placing facilities on given sites, on junctions of streets, or on a lattice: always the dial over a table."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import shapely
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+
+from tkm_core.arrays import Bools, Floats, Ints
+from tkm_core.planning import on_streets
+from tkm_core.planning.baseline import kmeans_sites
+from tkm_core.planning.dial import site_stops
+from tkm_core.planning.grounds import Grounds
+from tkm_core.planning.placing import Placed, Task, measured_path
+from tkm_core.planning.serving import SAME_PLACE, Known, Serving, unreachable
+from tkm_core.planning.trade_off import gather
+from tkm_core.planning.travel import AlongStreets, ByTable
+from tkm_core.progress import part
+from tkm_core.residents import Residents
+from tkm_core.sites import UnreachableError, distance_scale, lattice, site_path
+from tkm_core.wording import counted
+
+ENTRIES = 20_000_000  # of a table of residents and candidates; cells stand for more residents
+LATTICE = 800  # allowed points, about, where zones and limited room meet
+SAME = 0.002  # relative: settings whose average and longest trips differ by less are one
+OFF_COLUMN = 50.0  # metres: an existing facility farther from every place of a table is not in it
+
+
+@dataclass(frozen=True, eq=False)
+class Spots:
+    """Where facilities may stand.
+
+    Attributes
+    ----------
+    lonlat : ndarray of shape (m, 2)
+    number : int ndarray of shape (m,)
+        Which candidate site each is; -1 if none was given.
+    own : ndarray of shape (m,)
+        The capacity of each.
+    among : str
+        What a proof about them is about.
+    remarks : tuple of str
+    junction : int ndarray of shape (m,) or None
+        The junctions of the streets that they are.
+    """
+
+    lonlat: Floats
+    number: Ints
+    own: Floats
+    among: str
+    remarks: tuple[str, ...] = ()
+    junction: Ints | None = None
+
+    def __len__(self) -> int:
+        return len(self.lonlat)
+
+    def without(self, drop: Ints) -> "Spots":
+        """All but some."""
+        kept = np.setdiff1d(np.arange(len(self)), drop)
+        junction = None if self.junction is None else self.junction[kept]
+        return replace(
+            self, lonlat=self.lonlat[kept], number=self.number[kept], own=self.own[kept], junction=junction
+        )
+
+
+def place_on_sites(task: Task) -> Placed:
+    """The best sites at every setting of the dial, with what is proven about them."""
+    home, rules, report, k = task.residents, task.rules, task.report, task.k
+    fixed = task.lonlat(task.fixed)
+    spots = _spots(task, fixed)
+    if len(spots) < k:
+        msg = (
+            f"{counted(k, 'facility', 'facilities')} cannot be opened: there "
+            f"{'is' if len(spots) == 1 else 'are'} only {counted(len(spots), 'site')} to choose from. "
+            "Open fewer, or allow more sites."
+        )
+        raise ValueError(msg)
+    crowd, people, shortened = _crowd(task, len(spots) + len(fixed))
+    table = _table(task, crowd, spots, fixed, 0.05, 0.3)
+    columns = np.arange(len(spots), table.shape[1])
+    live = people > 0
+    lost = np.flatnonzero(live & np.isinf(table.min(axis=1)))
+    if len(lost):
+        raise unreachable(
+            crowd, lost, f"the {counted(len(spots), 'site')}" if len(spots) > 1 else "the only site"
+        )
+    scale = home.scale if rules.straight else distance_scale(table[:, : len(spots)], people)
+    usual = _moved(task, spots)
+    nearest = table[:, np.append(usual, columns)].min(axis=1)
+    unit = float(np.average(np.minimum(nearest, scale * 10)[live] ** 2, weights=people[live])) / scale**2
+    wanted, asked = task.settings(lambda: site_stops(unit))
+    settings = np.unique(np.append(wanted, 0.0))
+    room = rules.room(table.shape[1], np.append(spots.own, np.full(len(fixed), np.inf)))
+    try:
+        found = site_path(
+            table, k, t=settings / scale**2, sample_weight=people, fixed_sites=columns, capacity=room,
+            random_state=task.random_state, progress=part(report, 0.3, 0.8),
+        )  # fmt: skip
+    except UnreachableError as error:
+        if shortened:
+            raise
+        raise unreachable(crowd, error.rows, f"any {counted(k, 'site')} that were tried") from error
+    if task.prove > 0:
+        found = found.improve(task.prove, progress=part(report, 0.7, 0.8))
+    sites = found.sites if rules.limited else _shorter(found.sites, table, people, settings)
+    chosen = _Chosen(spots.lonlat, spots.number, spots.own, sites, found.city_cost / scale**2)
+    bound = found.bound / scale**2
+    if spots.junction is not None and not rules.limited:
+        better = on_streets.refined(
+            task,
+            crowd,
+            people,
+            spots.junction,
+            table,
+            found.sites,
+            settings / scale**2,
+            part(report, 0.8, 0.95),
+        )
+        chosen = _Chosen(better.lonlat, np.full(len(better.lonlat), -1), np.full(len(better.lonlat), np.inf),
+                         better.sites, better.cost / scale**2)  # fmt: skip
+        bound = np.minimum(bound, chosen.cost)
+    remarks = spots.remarks
+    if shortened:
+        remarks += (
+            f"They were placed for {len(crowd):,} cells that stand for the residents, and measured for all.",
+        )
+    grounds, centers = _stand(task, chosen, fixed, scale, spots.lonlat[usual])
+    grounds = replace(grounds, cost=chosen.cost, bound=bound, among=spots.among, remarks=remarks)
+    arrangement = _arrangements(chosen.sites)
+    path = measured_path(task, settings, centers, grounds, arrangement, part(report, 0.95, 1.0))
+    return _thinned(task, Placed(path, grounds, centers[0]), wanted, asked, task.scaled(spots.lonlat[usual]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """Sites at every setting as numbers of places, existing ones as those after the last."""
+
+    lonlat: Floats
+    number: Ints
+    own: Floats
+    sites: Ints
+    cost: Floats
+
+
+def _spots(task: Task, fixed: Floats) -> Spots:
+    """Where facilities may stand under the rules, existing ones left out."""
+    rules, sites = task.rules, task.rules.sites
+    if sites is not None:
+        good = rules.allows(sites.lonlat)
+        if not good.any():
+            msg = f"The zones leave none of the {counted(len(sites), 'candidate site')}. Change them, or add sites."
+            raise ValueError(msg)
+        number = np.flatnonzero(good)
+        own = np.full(len(sites), np.inf) if sites.capacity is None else sites.capacity
+        remarks: tuple[str, ...] = ()
+        if not good.all():
+            out = int((~good).sum())
+            of = f"{out:,} of {counted(len(sites), 'candidate site')} {'lies' if out == 1 else 'lie'}"
+            remarks = (f"{of} where the zones allow no facility, and cannot be chosen.",)
+        spots = Spots(sites.lonlat[number], number, own[number], "these sites", remarks)
+        if isinstance(rules.travel, AlongStreets):
+            remarks += on_streets.far_places(rules.travel, sites.lonlat[number], "candidate site")
+            spots = replace(spots, remarks=remarks + on_streets.far_people(rules.travel, task.residents))
+    elif isinstance(rules.travel, AlongStreets):
+        lonlat, junction = on_streets.junctions(
+            task, rules.travel, max(200, min(2_000, ENTRIES // len(task.residents)))
+        )
+        among = (
+            f"the {counted(len(lonlat), 'junction')} that were compared"
+            if len(lonlat) > 1
+            else "the only junction"
+        )
+        spots = Spots(lonlat, np.full(len(lonlat), -1), np.full(len(lonlat), np.inf), among,
+                      on_streets.far_people(rules.travel, task.residents), junction)  # fmt: skip
+    else:
+        spots = _lattice(task)
+    if not len(fixed):
+        return spots
+    if isinstance(rules.travel, ByTable):
+        columns, _ = rules.travel.columns(task.residents, fixed)
+        return spots.without(np.flatnonzero(np.isin(spots.number, columns)))
+    home = task.residents
+    apart = cKDTree(home.lonlat_to_xy(fixed)).query(home.lonlat_to_xy(spots.lonlat))[0]
+    return spots.without(np.flatnonzero(apart <= SAME_PLACE))
+
+
+def _lattice(task: Task) -> Spots:
+    """Allowed points of a lattice over the city."""
+    home, rules = task.residents, task.rules
+    low, high = home.xy.min(axis=0), home.xy.max(axis=0)
+    if rules.only_in is not None:
+        west, south, east, north = shapely.transform(rules.only_in.shape, home.lonlat_to_xy).bounds
+        inside = np.maximum(low, [west, south]), np.minimum(high, [east, north])
+        # a zone beside the residents is looked at as a whole
+        low, high = (
+            inside if (inside[0] < inside[1]).all() else (np.array([west, south]), np.array([east, north]))
+        )
+    sides = np.maximum(high - low, 1.0)
+    mesh = float(np.sqrt(sides.prod() / LATTICE))
+    for _ in range(7):
+        points = lattice(low, low + sides, mesh)
+        lonlat = home.to_lonlat(points)
+        good = rules.allows(lonlat)
+        if good.sum() >= max(LATTICE / 4, 5 * task.k):
+            break
+        mesh /= 2
+    if good.sum() < task.k:
+        left = counted(int(good.sum()), "place")
+        msg = f"The zones leave {left} for {counted(task.k, 'facility', 'facilities')}. Change them, or open fewer."
+        raise ValueError(msg)
+    lonlat = lonlat[good]
+    remark = f"Facilities stand at allowed points of a lattice whose mesh is {mesh / 1000:.2g} km."
+    none = np.full(len(lonlat), -1)
+    return Spots(
+        lonlat, none, np.full(len(lonlat), np.inf), f"the {len(lonlat):,} points of the lattice", (remark,)
+    )
+
+
+def _crowd(task: Task, columns: int) -> tuple[Residents, Floats, bool]:
+    """Residents and how much each counts; cells where a table of all would be too large and is not the planner's."""
+    home, most = task.residents, max(2_000, ENTRIES // columns)
+    if len(home) <= most or isinstance(task.rules.travel, ByTable):
+        return home, task.people, False
+    cells = gather(home.xy, task.people, most)
+    lived = cells.weights > 0
+    crowd = Residents.from_lonlat(home.to_lonlat(cells.xy[lived]), cells.weights[lived], keep_suspect=True)
+    return crowd, crowd.weights, True
+
+
+def _table(task: Task, crowd: Residents, spots: Spots, fixed: Floats, start: float, end: float) -> Floats:
+    """Distances from everyone to every candidate, then to every existing facility."""
+    travel, report = task.rules.travel, part(task.report, start, end)
+    columns = None if task.rules.sites is None else spots.number
+    kind = np.float32 if len(crowd) * len(spots) > ENTRIES // 10 and not task.rules.limited else np.float64
+    report(0.0, "Measuring the way to every site")
+    to_spots = travel.table(crowd, spots.lonlat, columns=columns, dtype=kind, progress=report)
+    if not len(fixed):
+        return to_spots
+    if isinstance(travel, ByTable):
+        which, apart = travel.columns(crowd, fixed)
+        if (apart > OFF_COLUMN).any():
+            number = int(np.argmax(apart > OFF_COLUMN)) + 1
+            msg = (
+                f"Your travel table has no column for existing facility {number}: no place of the table is within "
+                f"{OFF_COLUMN:g} m of it. Add it to the table."
+            )
+            raise ValueError(msg)
+        return np.concatenate([to_spots, travel.table(crowd, fixed, columns=which)], axis=1)
+    return np.concatenate([to_spots, travel.table(crowd, fixed, dtype=kind)], axis=1)
+
+
+def _moved(task: Task, spots: Spots) -> Ints:
+    """The candidates nearest to the sites of k-means++, each used once."""
+    task.report(0.0, "Finding the lowest-average sites")
+    usual = kmeans_sites(task.residents, min(task.k, _different(task)), task.fixed, task.random_state)
+    first = usual[: len(usual) - len(task.fixed)]
+    _, column = linear_sum_assignment(cdist(first, task.scaled(spots.lonlat)))
+    spare = np.setdiff1d(np.arange(len(spots)), column)
+    return np.append(column, spare[: task.k - len(column)]).astype(np.int64)
+
+
+def _different(task: Task) -> int:
+    """In how many places people live, up to k."""
+    peopled = task.residents.xy[task.residents.weights > 0]
+    return min(task.k, len(np.unique(peopled[: 100 * task.k], axis=0))) or 1
+
+
+def _stand(task: Task, chosen: _Chosen, fixed: Floats, scale: float, usual: Floats) -> tuple[Grounds, Floats]:
+    """The places that a plan uses, with everyone's distances, and where its facilities stand in scaled coordinates."""
+    moved = cKDTree(task.scaled(chosen.lonlat)).query(task.scaled(usual))
+    also = np.unique(moved[1][moved[0] * task.residents.scale <= SAME_PLACE])
+    used = np.unique(np.append(chosen.sites[:, : task.k], also))
+    lonlat = np.concatenate([chosen.lonlat[used], fixed])
+    number = np.append(chosen.number[used], np.full(len(fixed), -1))
+    own = np.append(chosen.own[used], np.full(len(fixed), np.inf))
+    new = np.searchsorted(used, chosen.sites[:, : task.k])
+    kept = np.broadcast_to(np.arange(len(used), len(lonlat)), (len(new), len(fixed)))
+    places = np.concatenate([new, kept], axis=1)
+    travel, table = task.rules.travel, None
+    if not task.rules.straight:
+        columns = None
+        if isinstance(travel, ByTable):
+            columns = np.append(
+                number[: len(used)], travel.columns(task.residents, fixed)[0] if len(fixed) else []
+            )
+        table = travel.table(
+            task.residents, lonlat, columns=None if columns is None else columns.astype(np.int64)
+        )
+    spot = task.scaled(lonlat)
+    spot[len(used) :] = task.fixed
+    known = Known(lonlat, table, number, own)
+    return Grounds(scale, known, places), spot[places]
+
+
+def _shorter(sites: Ints, table: Floats, people: Floats, settings: Floats) -> Ints:
+    """At infinite t, of all plans with the shortest longest trip the one of the path with the lowest average."""
+    if not np.isinf(settings[-1]):
+        return sites
+    live = people > 0
+    trips = [table[:, row].min(axis=1)[live] for row in sites]
+    longest, mean = [trip.max() for trip in trips], [np.average(trip, weights=people[live]) for trip in trips]
+    equal = [i for i, far in enumerate(longest) if far <= longest[-1] * (1 + 1e-9)]
+    best = min(equal, key=lambda i: (mean[i], -i))
+    return np.concatenate([sites[:-1], sites[best : best + 1]])
+
+
+def _arrangements(sites: Ints) -> Ints:
+    """A number for each setting that changes where the set of sites does."""
+    sets = np.sort(sites, axis=1)
+    return np.append(0, np.cumsum((np.diff(sets, axis=0) != 0).any(axis=1))).astype(np.int64)
+
+
+def _thinned(task: Task, placed: Placed, wanted: Floats, asked: Bools, usual: Floats) -> Placed:
+    """Without the settings at which nothing changes, beside the lower of two lowest-average plans."""
+    path, grounds = placed.path, placed.grounds
+    serving = Serving(task.residents, task.rules, grounds.scale, grounds.known)
+
+    def trips(i: int) -> tuple[float, float]:
+        places = None if grounds.places is None else grounds.places[i]
+        found = serving.evaluate(task.residents.to_xy(path.centers[i]), float(path.t[i]), places=places)
+        return found.mean_distance, found.largest_distance
+
+    baseline, made = path.centers[0], f"the best found at t = 0 on {grounds.among}"
+    if not task.rules.limited:
+        other = np.concatenate([usual, task.fixed])
+        if serving.reaches_all(task.residents.to_xy(other)):
+            mean = serving.evaluate(task.residents.to_xy(other)).mean_distance
+            if mean < trips(0)[0] * (1 - 1e-9):
+                baseline, made = other, "k-means++ moved to the nearest sites"
+    placed = Placed(path, replace(grounds, made=made), baseline)
+    keep = np.isin(path.t, wanted)
+    if not task.free:
+        return placed.at(keep)
+    held = np.isin(path.t, wanted[asked])
+    held[[0, -1]] = True
+    last, before = path.arrangement[0], trips(0) if task.rules.limited else (0.0, 0.0)
+    for i in range(1, len(path.t) - 1):
+        if path.arrangement[i] != last:
+            keep[i], last = True, path.arrangement[i]
+            before = trips(i) if task.rules.limited else before
+            continue
+        keep[i] = held[i]
+        if task.rules.limited:
+            now = trips(i)
+            if any(abs(a - b) > SAME * b for a, b in zip(now, before, strict=True)):
+                keep[i], before = True, now
+    return placed.at(keep & np.isin(path.t, np.append(wanted, [0.0])))

@@ -1,0 +1,90 @@
+"""What a plan is compared with: today, the lowest-average plan, or a plan saved earlier."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tkm_core.arrays import Floats
+from tkm_core.residents import Existing
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """What a plan is compared with. Story, map, charts, report and exports all follow it.
+
+    Attributes
+    ----------
+    kind : {"today", "average", "saved"}
+        The facilities that exist today; the lowest-average plan (k-means++) with as many new ones; a saved plan.
+    title : str
+        Of a saved plan, text from outside.
+    lonlat : ndarray of shape (f, 2)
+        Facilities of a saved plan in degrees, longitude first.
+    made : str
+        How the lowest-average plan was made; it is the same reference, however that was.
+
+    Examples
+    --------
+    >>> AVERAGE.words, AVERAGE.heading
+    ('the lowest-average plan', 'Lowest average')
+    >>> Reference("saved", "Option B", np.array([[1.44, 43.6]])).words
+    'the plan “Option B”'
+    >>> Reference("saved", "Plan A", np.array([[1.44, 43.6]])).than
+    'in “Plan A”'
+    """
+
+    kind: str
+    title: str = ""
+    lonlat: Floats = field(default_factory=lambda: np.empty((0, 2)))
+    made: str = "k-means++"
+
+    def __post_init__(self) -> None:
+        if self.kind not in WORDS:
+            msg = f"A plan can be compared with {', '.join(WORDS)}, not with {self.kind!r}."
+            raise ValueError(msg)
+        if self.kind == "saved" and not len(self.lonlat):
+            msg = "A saved plan without facilities is nothing to compare with."
+            raise ValueError(msg)
+
+    @property
+    def words(self) -> str:
+        """In a sentence: "against the lowest-average plan"."""
+        if self.kind != "saved" or not self.title:
+            return WORDS[self.kind]
+        says_so = self.title.lower().startswith("plan")
+        return f"“{self.title}”" if says_so else f"the plan “{self.title}”"
+
+    @property
+    def than(self) -> str:
+        """In a comparison: "farther than today", "farther than in the lowest-average plan"."""
+        return self.words if self.kind == "today" else f"in {self.words}"
+
+    @property
+    def heading(self) -> str:
+        """Over a column or beside a mark: "Today"."""
+        return self.title if self.kind == "saved" and self.title else HEADINGS[self.kind]
+
+    @property
+    def technical(self) -> str:
+        """The words with the name that experts know: "the lowest-average plan (k-means++)"."""
+        return f"{self.words} ({self.made})" if self.kind == "average" else self.words
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[str, str, bytes]:
+        return self.kind, self.title, self.lonlat.tobytes()
+
+
+WORDS = {"today": "today", "average": "the lowest-average plan", "saved": "a saved plan"}
+HEADINGS = {"today": "Today", "average": "Lowest average", "saved": "Saved plan"}
+TODAY, AVERAGE = Reference("today"), Reference("average")
+
+
+def usual_reference(existing: Existing) -> Reference:
+    """What a plan is compared with unless somebody says otherwise: today, if anything is there today."""
+    return TODAY if len(existing) > existing.pinned else AVERAGE

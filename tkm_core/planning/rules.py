@@ -1,0 +1,269 @@
+"""The rules of a plan: how distance is measured, where facilities may stand, and how many people each may serve."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tkm_core.arrays import Bools, Floats
+from tkm_core.planning.travel import STRAIGHT, AlongStreets, ByTable, Travel, shown
+from tkm_core.residents import Residents, Sites, Zones, load_sites
+from tkm_core.sites import Capacity, TravelTable
+from tkm_core.wording import counted, listed
+
+if TYPE_CHECKING:
+    from tkm_core.streets import Streets
+
+NAMED = 4  # zones that a sentence names
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    r"""What a plan has to follow. `Rules()` is none: straight lines, anywhere, everyone to the nearest facility.
+
+    Attributes
+    ----------
+    travel : StraightLines, AlongStreets or ByTable
+        How far it is.
+    sites : Sites or None
+        Where facilities may be built; None: anywhere.
+    only_in, not_in : Zones or None
+        Where facilities must stand, and where they must not. Existing and pinned ones may stand anywhere.
+    capacity : Capacity or None
+        How many people each facility serves at most, and at least. A site's own capacity goes before it.
+    equal_groups : bool
+        Whether every group of residents counts the same in placing, however many people it has.
+
+    Examples
+    --------
+    >>> import shapely
+    >>> rules = Rules(not_in=Zones((shapely.box(1.36, 43.62, 1.38, 43.64),), ("Airport",)), capacity=Capacity(40_000))
+    >>> print(*rules.sentences(), sep="\n")
+    No facility may stand in the zone “Airport”.
+    Each facility serves at most 40,000 people.
+    >>> Rules().plain, rules.plain, rules == Rules()
+    (True, False, False)
+    """
+
+    travel: Travel = STRAIGHT
+    sites: Sites | None = None
+    only_in: Zones | None = None
+    not_in: Zones | None = None
+    capacity: Capacity | None = None
+    equal_groups: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.travel, ByTable) and self.sites is None:
+            msg = "A travel table needs the candidate sites that its columns stand for: give sites, too."
+            raise ValueError(msg)
+        if self.capacity is not None:
+            self.capacity.limits(1, math.inf)
+        if self.limited and self.equal_groups:
+            msg = "Groups cannot count the same where facilities have limited room: give up one of the two rules."
+            raise ValueError(msg)
+
+    @property
+    def plain(self) -> bool:
+        """Whether plans are free: straight lines, anywhere, no limits. Groups may count the same."""
+        return self.straight and self.sites is None and not self.zoned and not self.limited
+
+    @property
+    def straight(self) -> bool:
+        """Whether distances are straight lines."""
+        return self.travel is STRAIGHT or self.travel == STRAIGHT
+
+    @property
+    def zoned(self) -> bool:
+        """Whether zones say where facilities may stand."""
+        return self.only_in is not None or self.not_in is not None
+
+    @property
+    def limited(self) -> bool:
+        """Whether facilities have limited room."""
+        own = self.sites is not None and self.sites.capacity is not None
+        return self.capacity is not None or own
+
+    @property
+    def most(self) -> float:
+        """The most people that a facility without a capacity of its own may serve."""
+        return math.inf if self.capacity is None else float(np.asarray(self.capacity.most))
+
+    @property
+    def least(self) -> float:
+        """The fewest people that a facility has to serve."""
+        return 0.0 if self.capacity is None else float(np.asarray(self.capacity.least))
+
+    @property
+    def unit(self) -> str:
+        """What distances are in: "m" or "min"."""
+        return self.travel.unit
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of all rules: equal for equal rules."""
+        parts = [self.travel.fingerprint]
+        parts += [
+            "" if part is None else part.fingerprint for part in (self.sites, self.only_in, self.not_in)
+        ]
+        return blake2b(
+            repr((parts, self.most, self.least, self.equal_groups)).encode(), digest_size=16
+        ).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rules) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def allows(self, lonlat: Floats) -> Bools:
+        """Which places the zones allow."""
+        good = np.ones(len(lonlat), np.bool_)
+        if self.only_in is not None:
+            good &= self.only_in.holds(lonlat)
+        if self.not_in is not None:
+            good &= ~self.not_in.holds(lonlat)
+        return good
+
+    def room(self, m: int, own: Floats | None = None) -> Capacity | None:
+        """Limits of m facilities, of which some have a capacity of their own."""
+        if not self.limited:
+            return None
+        most = np.full(m, self.most)
+        if own is not None:
+            most = np.where(np.isfinite(own), own, most)
+        return Capacity(most, np.minimum(self.least, most))
+
+    def sentences(self, people: str = "people") -> tuple[str, ...]:
+        """Each rule as a plain sentence; none for a free plan.
+
+        Parameters
+        ----------
+        people : str
+            Who is served, in the plural.
+
+        Returns
+        -------
+        tuple of str
+        """
+        told = [self.travel.sentence]
+        if self.sites is not None:
+            of = f" of “{shown(self.sites.name)}”" if self.sites.name else ""
+            told.append(f"Facilities may stand on {counted(len(self.sites), 'candidate site')}{of}.")
+        if self.only_in is not None:
+            told.append(f"Facilities may stand only in {_zones(self.only_in)}.")
+        if self.not_in is not None:
+            told.append(f"No facility may stand in {_zones(self.not_in)}.")
+        if self.capacity is not None:
+            told.append(_limits(self.most, self.least, people))
+        if self.sites is not None and self.sites.capacity is not None:
+            own = int(np.isfinite(self.sites.capacity).sum())
+            told.append(
+                f"{counted(own, 'site')} {'has a capacity of its' if own == 1 else 'have a capacity of their'} own."
+            )
+        if self.equal_groups:
+            told.append(
+                f"Every group counts the same in placing, however large it is; the figures are by {people}."
+            )
+        return tuple(filter(None, told))
+
+
+FREE = Rules()
+
+
+def _zones(zones: Zones) -> str:
+    """Zones by name, the first few of many."""
+    named = [f"“{shown(name, 40)}”" for name in zones.names if name.strip()]
+    if len(named) < len(zones):
+        of = f" of “{shown(zones.name)}”" if zones.name else ""
+        return (
+            (f"the zone{of}" if of else "one zone")
+            if len(zones) == 1
+            else f"{counted(len(zones), 'zone')}{of}"
+        )
+    if len(named) > NAMED:
+        named = [*named[:NAMED], f"{len(named) - NAMED} more"]
+    return f"the {'zone' if len(zones) == 1 else 'zones'} {listed(named)}"
+
+
+def _limits(most: float, least: float, people: str) -> str:
+    """At most and at least, in a sentence."""
+    parts = [f"at least {least:,.12g}"] if least > 0 else []
+    if math.isfinite(most):
+        parts.append(f"at most {most:,.12g}")
+    return f"Each facility serves {' and '.join(parts)} {people}." if parts else ""
+
+
+def as_rules(
+    residents: Residents,
+    fixed_lonlat: Floats,
+    *,
+    rules: Rules | None = None,
+    streets: Any = None,
+    travel: Any = None,
+    sites: Any = None,
+    only_in: Any = None,
+    not_in: Any = None,
+    capacity: Capacity | float | None = None,
+    equal_groups: bool = False,
+) -> Rules:
+    """Rules from what `make_plan` is given; arguments as there."""
+    given = (streets, travel, sites, only_in, not_in, capacity)
+    if rules is not None:
+        if equal_groups or any(one is not None for one in given):
+            msg = "Give either rules or the single rules (sites, streets, travel, zones, capacity), not both."
+            raise ValueError(msg)
+        return rules
+    if streets is not None and travel is not None:
+        msg = "Distances are measured along streets or by a table, not both: give streets or travel."
+        raise ValueError(msg)
+    spots = None if sites is None else _sites(sites, residents)
+    if streets is not None:
+        way: Travel = streets if isinstance(streets, AlongStreets) else AlongStreets(_streets(streets))
+    elif travel is not None:
+        way = _table(travel, spots, fixed_lonlat)
+    else:
+        way = STRAIGHT
+    zones = [None if one is None else Zones.of(one) for one in (only_in, not_in)]
+    limits = capacity if capacity is None or isinstance(capacity, Capacity) else Capacity(_number(capacity))
+    return Rules(way, spots, zones[0], zones[1], limits, equal_groups)
+
+
+def _number(capacity: npt.ArrayLike) -> float:
+    if np.ndim(capacity) != 0:
+        msg = "capacity is one number for all facilities; what a site can hold belongs to the sites (Sites.capacity)."
+        raise ValueError(msg)
+    return float(np.asarray(capacity))
+
+
+def _sites(sites: Any, residents: Residents) -> Sites:
+    if isinstance(sites, Sites):
+        return sites
+    if isinstance(sites, np.ndarray) or (isinstance(sites, Sequence) and not isinstance(sites, str | bytes)):
+        return Sites(np.asarray(sites, dtype=np.float64))
+    return load_sites(sites, residents)
+
+
+def _streets(streets: Any) -> "Streets":
+    from tkm_core.streets import Streets, load_streets
+
+    return streets if isinstance(streets, Streets) else load_streets(streets)
+
+
+def _table(travel: Any, sites: Sites | None, fixed: Floats) -> Travel:
+    """A travel table at the sites, and at the existing facilities where it has columns for them."""
+    if not isinstance(travel, TravelTable):
+        if hasattr(travel, "table"):
+            return travel
+        msg = "travel must be a table from read_travel, which needs the names of residents and sites and the unit."
+        raise ValueError(msg)
+    if sites is None:
+        msg = "A travel table needs the candidate sites that its columns stand for: give sites, too."
+        raise ValueError(msg)
+    wide = travel.values.shape[1]
+    places = np.concatenate([sites.lonlat, fixed]) if wide == len(sites) + len(fixed) else sites.lonlat
+    return ByTable.of(travel, places)

@@ -1,0 +1,224 @@
+"""Who is served where, and how far it is for them: one place for every rule."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial import cKDTree
+
+from tkm_core.arrays import Bools, Floats, Ints
+from tkm_core.evaluation import Evaluation, evaluate, evaluate_distances
+from tkm_core.planning.rules import FREE, Rules
+from tkm_core.residents import Residents
+from tkm_core.sites import UnreachableError, share_out
+from tkm_core.wording import counted, listed
+
+SAME_PLACE = 0.5  # metres: nearer places are one
+NAMED = 5  # residents that a sentence names
+NOBODY: Ints = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Places whose distances from all residents are known: those that a plan uses.
+
+    Attributes
+    ----------
+    lonlat : ndarray of shape (p, 2)
+    table : ndarray of shape (n, p) or None
+        How far every resident is from every place; None where straight lines tell.
+    number : ndarray of shape (p,)
+        Which candidate site each place is, counted from 0; -1 for places that are none.
+    own : ndarray of shape (p,)
+        The capacity of each place; infinite where it has none of its own.
+    """
+
+    lonlat: Floats
+    table: npt.NDArray[np.floating[Any]] | None
+    number: Ints
+    own: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Serving:
+    """How far residents are from facilities and who serves whom, under the rules of a plan.
+
+    Attributes
+    ----------
+    residents : Residents
+    rules : Rules
+    scale : float
+        Metres or minutes in whose units t is a pure number.
+    known : Known or None
+        Places whose distances need not be measured again.
+    """
+
+    residents: Residents
+    rules: Rules = FREE
+    scale: float = 0.0
+    known: Known | None = None
+    _ways: dict[bytes, Floats] = field(default_factory=dict, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_ways": {}}
+
+    @property
+    def plain(self) -> bool:
+        """Whether everyone goes to the nearest facility in a straight line."""
+        return self.rules.straight and not self.rules.limited
+
+    def evaluate(
+        self,
+        xy: Floats,
+        t: float = 0.0,
+        standard: float | None = None,
+        *,
+        places: Ints | None = None,
+        neighbourhood: Floats | None = None,
+        limited: bool = True,
+    ) -> Evaluation:
+        """Every measure of facilities, in metres or minutes.
+
+        Parameters
+        ----------
+        xy : ndarray of shape (f, 2)
+            Facilities in metres on the residents' map.
+        t : float
+            The dial, a pure number.
+        standard : float, optional
+            A service standard, in metres or minutes.
+        places : int ndarray of shape (f,), optional
+            Their numbers among the known places.
+        neighbourhood : ndarray of shape (n,), optional
+            As in `evaluate`; only for straight lines.
+        limited : bool
+            Whether facilities must have room for everyone; otherwise all go to the nearest where there is none.
+
+        Raises
+        ------
+        UnreachableError
+            If somebody cannot reach any of the facilities.
+        """
+        home = self.residents
+        if self.plain:
+            return evaluate(
+                home.xy, xy, t=t / home.scale**2, sample_weight=home.weights, standard=standard,
+                neighbourhood=neighbourhood,
+            )  # fmt: skip
+        apart = self.distances(xy, places)
+        labels, far = self._nearest(apart)
+        options: dict[str, Any] = {"t": t / self.scale**2, "n_facilities": len(xy), "standard": standard}
+        shares = self._shares(apart, xy, places, t, limited=limited) if self.rules.limited else None
+        if shares is None:
+            return evaluate_distances(far, labels, sample_weight=home.weights, **options)
+        shares[~shares.any(axis=1), :] = 0.0
+        row, facility = np.nonzero(shares)
+        empty = np.setdiff1d(np.arange(len(home)), row)
+        row, facility = np.append(row, empty), np.append(facility, labels[empty])
+        part = np.append(
+            shares[row[: len(row) - len(empty)], facility[: len(row) - len(empty)]], np.zeros(len(empty))
+        )
+        people = part * home.weights[row]
+        ways = np.where(part > 0, apart[row, facility], far[row])
+        found = evaluate_distances(ways, facility, sample_weight=people, **options)
+        labels[shares.any(axis=1)] = shares.argmax(axis=1)[shares.any(axis=1)]
+        mean = np.where(shares.any(axis=1), np.bincount(row, part * ways, len(home)), far)
+        return replace(found, labels=labels.astype(np.int32), distance=mean)
+
+    def nearest(self, xy: Floats, rows: slice) -> Floats:
+        """How far the nearest facility is for some of the residents."""
+        if self.rules.straight:
+            return np.asarray(cKDTree(xy).query(self.residents.xy[rows])[0])
+        return self._nearest(self.distances(xy))[1][rows]
+
+    def distances(self, xy: Floats, places: Ints | None = None) -> Floats:
+        """From every resident to every facility, shape (n, f)."""
+        if self.known is not None and self.known.table is not None and places is not None:
+            return np.asarray(self.known.table[:, places], dtype=np.float64)
+        home, travel = self.residents, self.rules.travel
+        lonlat = home.to_lonlat(xy)
+        if self.rules.straight:
+            return travel.table(home, lonlat)
+        out = np.empty((len(home), len(xy)))
+        where = self._find(xy)
+        if self.known is not None and self.known.table is not None:
+            out[:, where >= 0] = self.known.table[:, where[where >= 0]]
+        for j in np.flatnonzero(where < 0):
+            key = xy[j].round(2).tobytes()
+            if key not in self._ways:
+                while len(self._ways) * len(home) > 5_000_000:
+                    self._ways.pop(next(iter(self._ways)), None)
+                self._ways[key] = travel.table(home, lonlat[j : j + 1])[:, 0]
+            out[:, j] = self._ways[key]
+        return out
+
+    def reaches_all(self, xy: Floats) -> bool:
+        """Whether everyone can reach one of these facilities."""
+        if self.rules.straight or not len(xy):
+            return bool(len(xy))
+        return bool(np.isfinite(self.distances(xy)[self.residents.weights > 0].min(axis=1)).all())
+
+    @cached_property
+    def _tree(self) -> cKDTree | None:
+        return None if self.known is None else cKDTree(self.residents.lonlat_to_xy(self.known.lonlat))
+
+    def _find(self, xy: Floats) -> Ints:
+        """Which known place each facility stands on; -1 if on none."""
+        if self._tree is None:
+            return np.full(len(xy), -1)
+        apart, place = self._tree.query(xy)
+        return np.where(apart <= SAME_PLACE, place, -1)
+
+    def _nearest(self, apart: Floats) -> tuple[Ints, Floats]:
+        """The nearest facility of everyone and how far it is; a sentence if somebody reaches none."""
+        labels = apart.argmin(axis=1)
+        far = apart[np.arange(len(apart)), labels]
+        lost: Bools = np.isinf(far)
+        if lost.any():
+            peopled = self.residents.weights > 0
+            if (lost & peopled).any():
+                raise unreachable(self.residents, np.flatnonzero(lost & peopled), "these facilities")
+            far = np.where(lost, far[~lost].max(), far)  # where nobody lives, any number will do
+        return labels, far
+
+    def _shares(
+        self, apart: Floats, xy: Floats, places: Ints | None, t: float, *, limited: bool
+    ) -> Floats | None:
+        """The part of everyone's people that each facility serves; None if there is too little room and need not be."""
+        where = self._find(xy) if places is None else places
+        own = np.full(len(xy), np.inf)
+        if self.known is not None:
+            own[where >= 0] = self.known.own[where[where >= 0]]
+        room = self.rules.room(len(xy), own)
+        try:
+            return share_out(apart, room, t=t / self.scale**2, sample_weight=self.residents.weights)  # type: ignore[arg-type]
+        except UnreachableError:
+            raise
+        except ValueError:
+            if limited:
+                raise
+            return None
+
+
+def unreachable(residents: Residents, rows: Ints, what: str) -> UnreachableError:
+    """The error that names who cannot be reached.
+
+    Examples
+    --------
+    >>> town = Residents.from_lonlat([[1.4, 43.6], [1.5, 43.7]], [20, 5], ids=["Centre", "Island"])
+    >>> str(unreachable(town, np.array([1]), "the 3 sites")).split(". ")[0]
+    'There is no way to any of the 3 sites for 1 resident: Island (5 of 25 people)'
+    """
+    many = counted(len(rows), "resident")
+    named = [" ".join(str(residents.ids[row] if residents.ids is not None else f"row {row + 1}").split())[:60]
+             for row in rows[:NAMED].tolist()]  # fmt: skip
+    if len(rows) > NAMED:
+        named.append(f"{len(rows) - NAMED:,} more")
+    people = f"{residents.weights[rows].sum():,.0f} of {residents.weights.sum():,.0f} people"
+    msg = (
+        f"There is no way to any of {what} for {many}: {listed(named)} ({people}). Add a site that can be reached, or "
+        f"leave the {'resident' if len(rows) == 1 else 'residents'} out."
+    )
+    return UnreachableError(msg, rows)

@@ -1,0 +1,274 @@
+"""How far it is: in a straight line, along streets, or by the planner's own table."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+
+from tkm_core.arrays import Floats, Ints
+from tkm_core.progress import Progress
+from tkm_core.residents import Residents
+from tkm_core.sites import TravelTable
+from tkm_core.units import KINDS
+
+if TYPE_CHECKING:
+    from tkm_core.streets import Joined, Streets
+
+MODES = {"walk": "on foot", "bicycle": "by bicycle", "car": "by car"}
+MEASURES = {"minutes": "min", "metres": "m"}
+DIRECTIONS = {"there": "from home to the facility", "back": "from the facility to the home"}
+
+
+class Travel(Protocol):
+    """What measures the way from residents to facilities."""
+
+    @property
+    def unit(self) -> str:
+        """What it is measured in: "m" or "min"."""
+
+    @property
+    def words(self) -> str:
+        """How, as in "12.3 minutes on foot along the streets"."""
+
+    @property
+    def sentence(self) -> str:
+        """The same as a rule of the plan; "" for straight lines."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all that distances depend on."""
+
+    def table(
+        self,
+        residents: Residents,
+        lonlat: Floats,
+        *,
+        columns: Ints | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        progress: Progress | None = None,
+    ) -> npt.NDArray[Any]:
+        """How far every resident is from every place, shape (n, m); infinite where there is no way.
+
+        `columns` are the numbers of the places, where the planner's table has them.
+        """
+
+
+@dataclass(frozen=True)
+class StraightLines:
+    """Straight lines on the residents' map, in metres.
+
+    Examples
+    --------
+    >>> town = Residents.from_lonlat([[1.40, 43.60], [1.41, 43.60]])
+    >>> StraightLines().table(town, town.lonlat).round().tolist()
+    [[0.0, 807.0], [807.0, 0.0]]
+    """
+
+    unit: ClassVar[str] = "m"
+    words: ClassVar[str] = "in a straight line"
+    sentence: ClassVar[str] = ""
+    fingerprint: ClassVar[str] = "straight"
+
+    def table(
+        self,
+        residents: Residents,
+        lonlat: Floats,
+        *,
+        columns: Ints | None = None,  # noqa: ARG002 - places are all it takes
+        dtype: npt.DTypeLike = np.float64,
+        progress: Progress | None = None,  # noqa: ARG002 - done at once
+    ) -> npt.NDArray[Any]:
+        """Metres from every resident to every place."""
+        return cdist(residents.xy, residents.lonlat_to_xy(lonlat).reshape(-1, 2)).astype(dtype, copy=False)
+
+
+STRAIGHT = StraightLines()
+
+
+@dataclass(frozen=True, eq=False)
+class AlongStreets:
+    """Along streets, in minutes or metres.
+
+    Attributes
+    ----------
+    streets : Streets
+    measure : {"minutes", "metres"}
+    direction : {"there", "back"}
+        From home to the facility, or from the facility to the home, for services that drive out.
+
+    Examples
+    --------
+    >>> from tkm_core.streets import sample_streets
+    >>> AlongStreets(sample_streets("porto-alegre"), direction="back").unit
+    'min'
+    """
+
+    streets: "Streets"
+    measure: str = "minutes"
+    direction: str = "there"
+    _joined: dict[str, "Joined"] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for value, known, what in (
+            (self.measure, MEASURES, "measure"),
+            (self.direction, DIRECTIONS, "direction"),
+        ):
+            if value not in known:
+                msg = f"The {what} of travel along streets is {' or '.join(known)}, not {value!r}."
+                raise ValueError(msg)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_joined": {}}
+
+    @property
+    def unit(self) -> str:
+        """What it is measured in: "min" or "m"."""
+        return MEASURES[self.measure]
+
+    @property
+    def words(self) -> str:
+        """How: "on foot along the streets"."""
+        return f"{MODES.get(self.streets.mode, self.streets.mode)} along the streets"
+
+    @property
+    def sentence(self) -> str:
+        """The rule: "Travel times are on foot along the streets of “town.osm.pbf”, from home to the facility."."""
+        what = KINDS[self.unit].many.capitalize()
+        return f"{what} are {self.words} of “{shown(self.streets.name)}”, {DIRECTIONS[self.direction]}."
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the network, the mode, the measure and the direction."""
+        network = self.streets.network
+        digest = blake2b(f"{self.streets.mode} {self.measure} {self.direction}".encode(), digest_size=16)
+        for part in (
+            network.lonlat,
+            network.start,
+            network.end,
+            network.metres,
+            network.forward,
+            network.backward,
+        ):
+            digest.update(np.ascontiguousarray(part).data)
+        return digest.hexdigest()
+
+    def joined(self, residents: Residents) -> "Joined":
+        """Where residents meet the streets."""
+        if residents.fingerprint not in self._joined:
+            self._joined.clear()
+            self._joined[residents.fingerprint] = self.streets.join(residents.lonlat)
+        return self._joined[residents.fingerprint]
+
+    def table(
+        self,
+        residents: Residents,
+        lonlat: "Floats | Joined",
+        *,
+        columns: Ints | None = None,  # noqa: ARG002 - places are all it takes
+        dtype: npt.DTypeLike = np.float64,
+        progress: Progress | None = None,
+    ) -> npt.NDArray[Any]:
+        """Minutes or metres between every resident and every place."""
+        ask = self.streets.travel_times if self.measure == "minutes" else self.streets.distances
+        return ask(self.joined(residents), lonlat, direction=self.direction, dtype=dtype, progress=progress)
+
+
+@dataclass(frozen=True, eq=False)
+class ByTable:
+    """By the planner's own table.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, m)
+        From each resident to each place, in metres or minutes; infinite where there is no way.
+    unit : {"m", "min"}
+    lonlat : ndarray of shape (m, 2)
+        The places in degrees: candidate sites, then existing facilities.
+    name : str
+        The file's name, text from outside.
+    missing : int
+        Pairs that the table does not have.
+
+    Examples
+    --------
+    >>> ByTable(np.array([[3.0, 9.0]]), "min", np.array([[1.4, 43.6], [1.5, 43.7]])).sentence
+    'Travel times are taken from your table.'
+    """
+
+    values: Floats
+    unit: str
+    lonlat: Floats
+    name: str = ""
+    missing: int = 0
+
+    def __post_init__(self) -> None:
+        if self.unit not in KINDS:
+            msg = f"A travel table is in m or min, not in {self.unit!r}; read_travel brings other units into these."
+            raise ValueError(msg)
+        if self.values.shape[1] != len(self.lonlat):
+            msg = (
+                f"The travel table has {self.values.shape[1]} columns, but there are {len(self.lonlat)} places: it "
+                "needs one column for each candidate site, then one for each existing facility."
+            )
+            raise ValueError(msg)
+
+    @classmethod
+    def of(cls, table: "TravelTable | ByTable", lonlat: Floats, name: str = "") -> "ByTable":
+        """A table as `read_travel` gives it, at the places its columns stand for."""
+        if isinstance(table, ByTable):
+            return table
+        return cls(np.asarray(table.values), table.unit, lonlat, name, table.missing)
+
+    @property
+    def words(self) -> str:
+        """How: "by your table"."""
+        return "by your table"
+
+    @property
+    def sentence(self) -> str:
+        """The rule: "Travel times are taken from your table “roads.csv”."."""
+        named = f" “{shown(self.name)}”" if self.name else ""
+        gaps = f"; it has no way for {self.missing:,} pairs" if self.missing else ""
+        return f"{KINDS[self.unit].many.capitalize()} are taken from your table{named}{gaps}."
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of values, places and unit."""
+        digest = blake2b(self.unit.encode(), digest_size=16)
+        for part in (self.values, self.lonlat):
+            digest.update(np.ascontiguousarray(part, dtype=np.float64).data)
+        return digest.hexdigest()
+
+    def columns(self, residents: Residents, lonlat: Floats) -> tuple[Ints, Floats]:
+        """The nearest places of the table, and how many metres they are away in a straight line."""
+        apart, column = cKDTree(residents.lonlat_to_xy(self.lonlat)).query(residents.lonlat_to_xy(lonlat))
+        return np.atleast_1d(column).astype(np.int64), np.atleast_1d(apart)
+
+    def table(
+        self,
+        residents: Residents,
+        lonlat: Floats,
+        *,
+        columns: Ints | None = None,
+        dtype: npt.DTypeLike = np.float64,
+        progress: Progress | None = None,  # noqa: ARG002 - looked up at once
+    ) -> npt.NDArray[Any]:
+        """The values for places, each by its own column or by that of the nearest place in the table."""
+        if len(self.values) != len(residents):
+            msg = (
+                f"The travel table has {len(self.values):,} rows, but there are {len(residents):,} residents."
+            )
+            raise ValueError(msg)
+        which = self.columns(residents, np.asarray(lonlat).reshape(-1, 2))[0] if columns is None else columns
+        return self.values[:, which].astype(dtype, copy=False)
+
+
+def shown(text: str, most: int = 80) -> str:
+    """Text from outside on one line, cut short."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
