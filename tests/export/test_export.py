@@ -14,8 +14,9 @@ from geopandas.testing import assert_geodataframe_equal
 from pyproj import CRS
 
 from tkm_core import export
+from tkm_core.export.carried import packed, unpacked
 from tkm_core.export.formats import format_of
-from tkm_core.planning.plan import make_plan
+from tkm_core.planning import AVERAGE, TODAY, make_plan
 from tkm_core.residents import Residents, load_residents
 from tkm_core.residents.samples import load_sample
 
@@ -64,12 +65,12 @@ def read_back(path):
 
 
 @pytest.mark.parametrize("crs", ["wgs84", "source", "EPSG:3857"])
-@pytest.mark.parametrize("file_format", ["geojson", "gpkg", "parquet", "kml"])
+@pytest.mark.parametrize("file_format", [name for name in export.FORMATS if name != "csv"])
 @pytest.mark.parametrize("what", export.TABLES)
 def test_what_is_written_reads_back_equal(plan, tmp_path, what, file_format, crs):
     frame = export.table(plan, 1, what, crs=crs)
     path = tmp_path / f"out.{file_format}"
-    if file_format == "kml" and crs != "wgs84":
+    if export.FORMATS[file_format].degrees_only and crs != "wgs84":
         with pytest.raises(ValueError, match="WGS84 degrees only"):
             export.write(frame, path)
         assert not path.exists()
@@ -155,7 +156,7 @@ def test_kml_is_well_formed_and_named(plan):
     assert "<b>&\"'</b>" in told
     root = ET.fromstring(export.to_bytes(export.facilities(plan, 0), "kml"))
     told = [tag.text for tag in root.iter("{http://www.opengis.net/kml/2.2}name")]
-    assert told[-5:] == [f"Facility {j}" for j in range(1, 6)]
+    assert told[-5:] == [f"Facility {j}" for j in (2, 3, 4, 5, 1)]
 
 
 def test_geojson_follows_the_standard(plan):
@@ -181,7 +182,7 @@ def test_facilities_are_the_plain_definition(plan):
     home = plan.residents
     apart = np.linalg.norm(home.xy[:, None] - plan.centers_xy(1), axis=2)
     nearest, distance = apart.argmin(axis=1), apart.min(axis=1)
-    assert frame["facility"].tolist() == [1, 2, 3, 4, 5]
+    assert frame["facility"].tolist() == [2, 3, 4, 5, 1], "existing ones keep the number of their file"
     assert frame["kind"].tolist() == ["new"] * 4 + ["existing"]
     for j in range(5):
         mine = nearest == j
@@ -189,7 +190,11 @@ def test_facilities_are_the_plain_definition(plan):
         mean = np.average(distance[mine], weights=home.weights[mine])
         assert frame["mean_distance_m"][j] == pytest.approx(mean, abs=1e-3)
         assert frame["max_distance_m"][j] == pytest.approx(distance[mine].max(), abs=1e-3)
-    assert frame["moved_m"][4] == 0
+    assert "moved_m" not in frame, "there is nothing it could have moved from"
+    moved = export.facilities(plan.against(AVERAGE), 1)["moved_m"]
+    assert moved.to_numpy() == pytest.approx(
+        np.linalg.norm(plan.centers_xy(1) - plan.baseline_xy, axis=1), abs=1e-3
+    )
     assert frame["people"].sum() == home.weights.sum()
     assert (frame["t"] == 0.3).all()
 
@@ -198,10 +203,17 @@ def test_allocations_are_the_plain_definition(plan):
     frame = export.allocations(plan, 2)
     home = plan.residents
     after = np.linalg.norm(home.xy[:, None] - plan.centers_xy(2), axis=2)
-    before = np.linalg.norm(home.xy[:, None] - plan.baseline_xy, axis=2)
-    assert frame["facility"].tolist() == (after.argmin(axis=1) + 1).tolist()
+    assert frame["facility"].tolist() == [[2, 3, 4, 5, 1][j] for j in after.argmin(axis=1)]
     assert frame["distance_m"].to_numpy() == pytest.approx(after.min(axis=1), abs=1e-3)
-    assert frame["change_m"].to_numpy() == pytest.approx(after.min(axis=1) - before.min(axis=1), abs=2e-3)
+    for against, sites, words in (
+        (TODAY, plan.baseline_xy[4:], "today"),
+        (AVERAGE, plan.baseline_xy, "the lowest-average plan (k-means++)"),
+    ):
+        told = export.allocations(plan.against(against), 2)
+        before = np.linalg.norm(home.xy[:, None] - sites, axis=2).min(axis=1)
+        assert told["reference_distance_m"].to_numpy() == pytest.approx(before, abs=1e-3)
+        assert told["change_m"].to_numpy() == pytest.approx(after.min(axis=1) - before, abs=2e-3)
+        assert (told["compared_with"] == words).all()
     assert frame["resident"].tolist() == home.ids.tolist()
     assert frame["people"].tolist() == home.weights.tolist()
 
@@ -304,3 +316,37 @@ def test_other_spellings_of_suffixes(tmp_path):
 def test_source_system_of_degrees_is_wgs84():
     plan = make_plan(town(), 2, t=[0])
     assert export.table(plan, 0, crs="source").crs.to_epsg() == 4326
+
+
+def test_one_geopackage_has_the_own_columns_and_areas_of_the_file(tmp_path):
+    squares = [shapely.box(lon, 43.6, lon + 0.01, 43.61) for lon in np.arange(1.4, 1.6, 0.01)]
+    n = len(squares)
+    file = gpd.GeoDataFrame(
+        {
+            "NAME": [f"Part {number}" for number in range(n)],
+            "People": np.arange(n) + 5,  # a name that is taken, in other letters
+            "fid": [f"{number:03d}" for number in range(n)],
+            "homes": [3.5] * n,
+        },
+        geometry=squares,
+        crs=4326,
+    )
+    plan = make_plan(load_residents(file, weight="People"), 2, t=[0, 1])
+    path = export.write(export.all_layers(plan, 1), tmp_path / "all.gpkg")
+    assert sorted(pyogrio.list_layers(path)[:, 0]) == ["facilities", "service_areas", "who_goes_where"]
+    back = gpd.read_file(path, layer="who_goes_where")
+    assert back["NAME"].tolist() == file["NAME"].tolist() and back["homes"].tolist() == [3.5] * n
+    assert back["People of the file"].tolist() == file["People"].tolist() == back["people"].tolist()
+    assert back["fid of the file"].tolist() == file["fid"].tolist()
+    assert back.geometry.geom_equals_exact(file.geometry, 1e-3).all()
+
+
+def test_carried_residents_come_back_with_names_and_own_columns():
+    text = b"name,lon,lat,code,homes,open\n" + b"".join(
+        b"P%d,2.3%02d,48.8%02d,0%d,%d,yes\n" % (i, i + 10, i * 7 % 90 + 10, i, i) for i in range(30)
+    )
+    town = load_residents(text)
+    back = unpacked("town", json.loads(json.dumps(packed(town))))
+    assert back.fingerprint == town.fingerprint and back.places.tolist() == town.places.tolist()
+    assert back.attributes.keys() == town.attributes.keys()
+    assert all(back.attributes[name].equals(values) for name, values in town.attributes.items())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tkm_core import export
 from tkm_core.export import PlanFileError, plan_json, read_plan_file, restore_plan
-from tkm_core.planning.plan import make_plan
+from tkm_core.planning import make_plan
 from tkm_core.residents.samples import load_sample
 from tkm_core.stories.plan_story import tell_plan
 from tkm_core.version import VERSION
@@ -44,7 +44,7 @@ def test_same_data_give_the_same_plan(plan, city, content, tmp_path):
         np.testing.assert_array_equal(back.plan.path.arrangement, plan.path.arrangement)
         np.testing.assert_array_equal(back.plan.baseline, plan.baseline)
         assert tell_plan(back.plan, 2) == tell_plan(plan, 2)
-        assert (back.plan.k, back.plan.existing, back.plan.random_state, back.plan.criterion) == (
+        assert (back.plan.k, back.plan.n_existing, back.plan.random_state, back.plan.criterion) == (
             3,
             1,
             5,
@@ -100,6 +100,7 @@ def test_file_holds_settings_seed_version_fingerprint_and_results(plan, city, co
     assert document["settings"] == {
         "k": 3, "t": 0.3, "criterion": "city", "random_state": 5,
         "fixed_lonlat": plan.baseline_lonlat[3:].tolist(), "fixed_names": [],
+        "closed": [], "compared_with": {"kind": "today", "title": "", "lonlat": []},
     }  # fmt: skip
     figures = document["figures_in_metres"]
     assert figures["plan"]["largest_distance"] == plan.evaluation(2).largest_distance
@@ -189,7 +190,7 @@ def test_a_plan_file_has_no_more_than_a_plan_may_have(content, new, existing, st
 
 
 def test_the_largest_plan_fits_into_a_plan_file(city):
-    from tkm_core.export.planfile import LARGEST, MOST_NEW, MOST_STEPS
+    from tkm_core.export.planfile_reading import LARGEST, MOST_NEW, MOST_STEPS
     from tkm_core.residents.existing import MOST
 
     numbers = np.random.default_rng(0).normal(size=(MOST_STEPS, MOST_NEW + MOST, 2))
@@ -243,7 +244,7 @@ def test_missing_and_oversized_files_get_a_sentence(tmp_path, monkeypatch, conte
         read_plan_file(tmp_path / "none.json")
     with pytest.raises(PlanFileError, match="cannot be read"):
         read_plan_file(tmp_path)
-    monkeypatch.setattr("tkm_core.export.planfile.LARGEST", 10)
+    monkeypatch.setattr("tkm_core.export.planfile_reading.LARGEST", 10)
     with pytest.raises(PlanFileError, match="larger than"):
         read_plan_file(content)
 
@@ -284,11 +285,3 @@ def test_only_our_own_error_comes_out(content, city, data):
         if saved.fingerprint == city.fingerprint:
             with contextlib.suppress(PlanFileError):
                 restore_plan(saved, city)
-
-
-def test_version_is_that_of_the_project():
-    import tomllib
-    from pathlib import Path
-
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
-    assert project["project"]["version"] == VERSION

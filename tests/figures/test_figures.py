@@ -14,7 +14,7 @@ from tkm_core.figures.distances_chart import cumulative
 from tkm_core.figures.maps import continuous_ways
 from tkm_core.figures.palette import DARK, LIGHT, Palette, contrast, rgb
 from tkm_core.figures.report import html_report
-from tkm_core.planning.plan import Plan, make_plan
+from tkm_core.planning import Plan, make_plan
 from tkm_core.residents import Residents
 from tkm_core.residents.samples import load_sample
 from tkm_core.stories.plan_story import tell_plan
@@ -84,7 +84,7 @@ def test_many_residents_become_cells_that_hold_everyone() -> None:
     assert ground.cells is not None
     assert ground.cells.weight.sum() == pytest.approx(city.weights.sum())
     labels = np.arange(len(city)) % 2
-    scheme = crowd.colouring("facility", LIGHT, k=2, reach=1, unit="km")
+    scheme = crowd.colouring("facility", LIGHT, numbers=[1, 2], reach=1, unit="km")
     picture = crowd.cells_image(
         ground.cells, city.weights, scheme, labels=labels, distance=city.weights, change=None
     )
@@ -96,7 +96,7 @@ def test_cells_take_the_colour_of_most_of_their_residents() -> None:
     cells = geometry.gather(city, across=1)
     assert cells.count <= 4
     labels = (np.random.default_rng(0).random(len(city)) < 0.3).astype(np.int64)
-    scheme = crowd.colouring("facility", LIGHT, k=2, reach=1, unit="km")
+    scheme = crowd.colouring("facility", LIGHT, numbers=[1, 2], reach=1, unit="km")
     picture = crowd.cells_image(
         cells, city.weights, scheme, labels=labels, distance=city.weights, change=None
     )
@@ -105,7 +105,7 @@ def test_cells_take_the_colour_of_most_of_their_residents() -> None:
 
 
 def test_classes_of_distance_and_change() -> None:
-    near = crowd.colouring("distance", LIGHT, k=2, reach=8000, unit="km")
+    near = crowd.colouring("distance", LIGHT, numbers=[1, 2], reach=8000, unit="km")
     metres = np.array([0.0, 999.0, 1001.0, 7500.0, 99_000.0])
     assert crowd.classes(near, labels=np.zeros(5, int), distance=metres, change=None).tolist() == [
         0,
@@ -114,7 +114,7 @@ def test_classes_of_distance_and_change() -> None:
         7,
         7,
     ]
-    both = crowd.colouring("change", LIGHT, k=2, reach=4000, unit="km")
+    both = crowd.colouring("change", LIGHT, numbers=[1, 2], reach=4000, unit="km")
     moved = np.array([-90_000.0, 0.0, 90_000.0])
     assert crowd.classes(both, labels=np.zeros(3, int), distance=moved, change=moved).tolist() == [0, 4, 8]
     assert both.colors[0] == rgb(LIGHT.loss)
@@ -156,8 +156,8 @@ def test_gain_and_loss_differ_for_the_colour_blind(palette: Palette, kind: str) 
 def test_trade_off_marks_every_t_the_plan_and_the_baseline(plan) -> None:
     figure = go.Figure(figures.tradeoff(plan, 12, figures.Look(unit="mi"), budget=5).to_dict())
     plans = next(trace for trace in figure.data if trace.name == "plans")
-    assert [row[0] for row in plans.customdata] == plan.t.tolist()
-    assert list(plans.x) == pytest.approx(plan.curve.mean_distance / 1609.344)
+    assert [row[1] for row in plans.customdata] == list(range(len(plan)))
+    assert list(plans.x) == pytest.approx(plan.curve.mean_distance / 1609.344, rel=1e-4)
     mine = figure.data[-1]
     assert (mine.x[0], mine.y[0]) == pytest.approx((plans.x[12], plans.y[12]))
 
@@ -171,8 +171,13 @@ def test_distances_is_a_chart_that_plotly_accepts(plan) -> None:
         standard=9000.0,
     )
     figure = go.Figure(drawn.to_dict())
-    assert drawn.size > 5000
-    assert max(figure.data[2].x) * 1000 >= plan.evaluation(12).largest_distance
+    curve = figure.data[2]
+    edges = curve.x0 + curve.dx * np.arange(len(curve.y))  # in km, as Plotly places them
+    assert edges[-1] * 1000 >= plan.evaluation(12).largest_distance * (1 - 1e-9)
+    far = plan.evaluation(12).distance / 1000
+    within = [100 * np.average(far <= edge + 1e-9, weights=plan.residents.weights) for edge in edges]
+    np.testing.assert_allclose(curve.y, within, atol=0.06)
+    assert drawn.size < 6000, "it is sent at every turn of the dial"
     assert figure.data[2].y[-1] == 100 or figure.data[0].y[-1] == 100
 
 

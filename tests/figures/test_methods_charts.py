@@ -20,7 +20,7 @@ from tkm_core.figures.methods_charts import (
 )
 from tkm_core.figures.palette import contrast, rgb
 from tkm_core.figures.small_maps import SmallGround, small_map, small_maps
-from tkm_core.methods.solver_race import race
+from tkm_core.methods.solver_comparison import compare_solvers
 from tkm_core.planning.methods_compared import Compared, facility_numbers, judge, solve
 from tkm_core.residents import Residents
 from tkm_core.residents.samples import load_sample
@@ -131,13 +131,13 @@ def test_chart_colours_can_be_told_from_the_page() -> None:
 
 def test_convergence_draws_every_start_of_both_solvers() -> None:
     points = np.random.default_rng(1).normal(size=(200, 2))
-    run = race(points, 3, t=1.0, starts=3, n_iter=30)
+    run = compare_solvers(points, 3, t=1.0, starts=3, n_iter=30)
     for cost in COST_WORDS:
         figure = convergence(run, Look(), cost=cost)
         assert len(figure.data) == 6
-        for leg, line in zip((*run.sgd, *run.newton), figure.data, strict=True):
-            assert line.y[0] == pytest.approx(leg.cost(cost)[0], rel=1e-5)
-            assert line.y[-1] == pytest.approx(leg.end(cost), rel=1e-5)
+        for one, line in zip((*run.sgd, *run.newton), figure.data, strict=True):
+            assert line.y[0] == pytest.approx(one.cost(cost)[0], rel=1e-5)
+            assert line.y[-1] == pytest.approx(one.end(cost), rel=1e-5)
         assert f"{run.search[cost]:.4g}" in convergence_words(run, cost)
     seconds = convergence(run, Look(), across="seconds")
     assert seconds.data[0].x[-1] == pytest.approx(run.sgd[0].seconds)

@@ -4,8 +4,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tkm_core.evaluation import evaluate
-from tkm_core.measures import KEY, shown_in
-from tkm_core.planning.plan import make_plan
+from tkm_core.measures import KEY, MEASURES, shown_in
+from tkm_core.planning import make_plan
 from tkm_core.residents.samples import load_sample
 from tkm_core.stories.plan_story import tell, tell_plan
 from tkm_core.units import METRES
@@ -27,18 +27,18 @@ def told(places, plan, baseline, weights=None, standard=None, **words):
 
 def test_nothing_changes():
     story = told([0, 4000, 9000], [1000, 9000], [1000, 9000], people="homes")
-    assert story.text == "Nothing changes: all homes travel as far as with k-means++."
+    assert story.text == "Nothing changes: all homes travel as far as in the lowest-average plan."
     assert all(row.tone == "same" and row.change_text == "=" for row in (*story.rows, *story.more))
     assert story.losers == story.gainers == 0
 
 
 def test_changes_too_small_to_show_are_no_change():
     story = told([0, 4000, 9000], [1000.01, 9000], [1000, 9000], people="homes")
-    assert story.text == "Nothing changes: all homes travel as far as with k-means++."
+    assert story.text == "Nothing changes: all homes travel as far as in the lowest-average plan."
     story = told([0, 4000, 9000], [990, 9000], [1000, 9000], people="homes")  # only the variance shows it
     assert story.text == (
-        "Nothing changes noticeably: all homes travel as far as with k-means++. "
-        "Also worse: the distances vary more."
+        "Nothing changes noticeably: all homes travel as far as in the lowest-average plan. "
+        "Also worse: the distances are more unequal."
     )
 
 
@@ -47,7 +47,7 @@ def test_one_gains_three_pay():
     story = told([0, 0, 0, 12_000], [3000], [0], people="homes")
     assert story.headline_text == (
         "The farthest home comes 3.0 km closer; the average trip gets 1.5 km longer, "
-        "and 75 % of homes travel farther."
+        "and 75 % of homes travel farther than in the lowest-average plan."
     )
     assert story.detail_text == "Those who travel farther lose 3.0 km. 25 % of homes gain 3.0 km."
     assert [part.tone for part in story.headline if part.tone] == ["better", "worse", "worse"]
@@ -61,7 +61,7 @@ def test_the_case_of_the_mock_names_everyone_who_pays():
     tones = {row.key: row.tone for row in story.rows}
     assert tones["largest_distance"] == "better"
     assert tones["mean_distance"] == tones["p95_distance"] == tones["share_within"] == "worse"
-    assert "Also worse: the 95th percentile is" in story.detail_text
+    assert "Also worse: the distance within which 95 % live is" in story.detail_text
     assert "points fewer homes are within 10 km" in story.detail_text
 
 
@@ -70,17 +70,19 @@ def test_everything_worse_is_said_plainly():
     assert story.headline_text.startswith(
         "The farthest home ends up 2.0 km farther away; the average trip gets"
     )
-    assert "and 75 % of homes travel farther." in story.headline_text
+    assert "and 75 % of homes travel farther than in the lowest-average plan." in story.headline_text
     assert "50.0 points fewer homes are within 5 km" in story.detail_text
     worse = told([0, 0], [9000], [1000], people="homes")
-    assert worse.detail_text.endswith("On none of these figures is this plan better than k-means++.")
+    assert worse.detail_text.endswith(
+        "On none of these figures is this plan better than the lowest-average plan."
+    )
 
 
 def test_everything_better_says_that_nobody_pays():
     story = told([0, 0, 8000], [0, 8000], [1000, 8000], people="homes")
     assert story.headline_text == (
         "The farthest home comes 1.00 km closer; the average trip gets 0.67 km shorter, "
-        "and no home travels farther."
+        "and no home travels farther than in the lowest-average plan."
     )
     assert story.detail_text == "67 % of homes gain 1.00 km."
     assert all(part.tone != "worse" for part in (*story.headline, *story.detail))
@@ -90,7 +92,7 @@ def test_nobody_else_changes_but_farthest_stays():
     story = told([0, 2000, 10_000], [1000, 8000], [500, 8000], people="homes")
     assert story.headline_text == (
         "The farthest home stays at 2.0 km; the average trip stays at 1.3 km, "
-        "and 33 % of homes travel farther."
+        "and 33 % of homes travel farther than in the lowest-average plan."
     )
     assert story.detail_text.startswith("Those who travel farther lose 0.5 km. 33 % of homes gain 0.5 km.")
 
@@ -98,19 +100,19 @@ def test_nobody_else_changes_but_farthest_stays():
 def test_a_single_loser_in_a_crowd():
     places = [0] * 299 + [5000, 90_000]
     story = told(places, [0, 90_000], [0, 5000, 90_000], people="homes")
-    assert ", and 1 home travels farther." in story.headline_text
+    assert ", and 1 home travels farther than in the lowest-average plan." in story.headline_text
     story = told(places, [0, 90_000], [0, 5000, 90_000], weights=[1] * 299 + [2, 1], people="homes")
-    assert ", and 2 homes travel farther." in story.headline_text
+    assert ", and 2 homes travel farther than in the lowest-average plan." in story.headline_text
     story = told(places, [0, 90_000], [0, 5000, 90_000], weights=[1] * 299 + [0.4, 1], people="homes")
-    assert ", and under 1 % of homes travel farther." in story.headline_text
+    assert ", and under 1 % of homes travel farther than in the lowest-average plan." in story.headline_text
 
 
 def test_nearly_everybody_is_not_everybody():
     places = [0] * 299 + [5000]
     story = told(places, [5000], [0], people="people")
-    assert ", and over 99 % of people travel farther." in story.headline_text
+    assert ", and over 99 % of people travel farther than in the lowest-average plan." in story.headline_text
     story = told([0, 0, 0], [5000], [0], people="people")
-    assert ", and every person travels farther." in story.headline_text
+    assert ", and every person travels farther than in the lowest-average plan." in story.headline_text
 
 
 def test_residents_who_are_nobody_do_not_pay():
@@ -124,7 +126,7 @@ def test_residents_who_are_nobody_do_not_pay():
     [
         ([4000], "The only resident comes 4.0 km closer; the average trip gets 4.0 km shorter."),
         ([12_000], "The only resident ends up 4.0 km farther away; the average trip gets 4.0 km longer."),
-        ([8000], "Nothing changes: the only resident travels as far as with k-means++."),
+        ([8000], "Nothing changes: the only resident travels as far as in the lowest-average plan."),
     ],
 )
 def test_one_resident(plan, sentence):
@@ -134,27 +136,27 @@ def test_one_resident(plan, sentence):
 def test_one_place_with_many_people_is_not_one_resident():
     story = told([0], [4000], [8000], weights=[500])
     assert story.headline_text.startswith("The farthest resident comes 4.0 km closer")
-    assert story.headline_text.endswith("and no resident travels farther.")
+    assert story.headline_text.endswith("and no resident travels farther than in the lowest-average plan.")
 
 
 def test_miles():
     mile = 1609.344
     story = told([0, 0, 0, 8 * mile], [2 * mile], [0], unit="mi", standard=mile, people="homes")
     assert story.headline_text.startswith("The farthest home comes 2.0 miles closer")
-    assert [row.label for row in story.rows] == [
+    assert {
         "Farthest home, mi",
         "Average distance, mi",
-        "95th percentile, mi",
-        "Variance of the distance, mi²",
+        "95 % live within, mi",
+        "How unequal (variance of the distance), mi²",
         "Homes within 1 mi, %",
-    ]
-    assert story.rows[0].baseline == 8.0
+    } <= {row.label for row in story.rows}
+    assert story.rows[0].reference == 8.0
     far = told([0, 500 * mile], [251 * mile], [250 * mile], unit="mi")
     assert "ends up 1 mile farther away" in far.headline_text
 
 
 def test_unknown_unit_gets_a_sentence():
-    with pytest.raises(ValueError, match="km or mi, not in 'furlong'"):
+    with pytest.raises(ValueError, match="km, mi or min, not in 'furlong'"):
         told([0], [0], [0], unit="furlong")
 
 
@@ -209,12 +211,14 @@ def test_who_pays_is_never_hidden(homes, plan, baseline, unit, standard):
         if row.tone == "worse":
             assert worse, row
     named = {
-        "p95_distance": "95th percentile",
+        "p95_distance": "within which 95 % live",
         "share_within": "points fewer",
-        "overall_variance_of_distance": "vary more",
+        "overall_variance_of_distance": "more unequal",
     }
     for row in story.rows[2:]:
-        assert (row.tone == "worse") == (named[row.key] in story.detail_text)
+        assert (row.tone == "worse") == (
+            named.get(row.key, MEASURES[row.key].worse.partition(" {")[0]) in story.detail_text
+        )
     assert story.text == story.text.strip()
     assert "  " not in story.text
     assert ".." not in story.text
@@ -227,7 +231,7 @@ def test_table_adds_up(homes, plan, baseline, unit):
     story = told(homes, plan, baseline, unit=unit, standard=8000.0)
     assert [row.key for row in story.rows] == list(shown_in(KEY))
     for row in (*story.rows, *story.more):
-        shown = [float(text.replace(",", "")) for text in (row.plan_text, row.baseline_text, row.size_text)]
+        shown = [float(text.replace(",", "")) for text in (row.plan_text, row.reference_text, row.size_text)]
         assert abs(shown[0] - shown[1]) == pytest.approx(shown[2], abs=1e-9)
         assert row.arrow == ("=" if shown[0] == shown[1] else "▲" if shown[0] > shown[1] else "▼")
         gain = shown[0] - shown[1] if row.key == "share_within" else shown[1] - shown[0]
@@ -245,7 +249,7 @@ def test_rows_are_the_measures_in_the_unit():
     assert rows["overall_variance"].plan == pytest.approx((trips**2).var(), abs=0.5)
     assert rows["sse"].plan == pytest.approx((trips**2).mean(), abs=0.05)
     assert rows["share_within"].plan == 66.7
-    assert rows["overall_variance"].label == "Variance of the squared distance, km⁴"
+    assert rows["overall_variance"].label == "How unequal (variance of the squared distance), km⁴"
     assert rows["share_within"].label == "Homes within 2 km, %"
 
 
@@ -257,13 +261,19 @@ def test_no_standard_no_row():
 def test_context_of_a_plan(k, words):
     plan = make_plan(load_sample("generated", n=400), k, t=[0, 0.3])
     story = tell_plan(plan, 1, people="homes")
-    assert story.context == f"{words}, tilted k-means at t = 0.3 against k-means++."
+    assert story.context == (
+        f"{words}, compared with the lowest-average plan (k-means++). The fairness dial is at t = 0.3."
+    )
     one = make_plan(load_sample("generated", n=1), 1, t=[0])
     assert (
-        tell_plan(one, 0).context == "1 facility for 1 resident, tilted k-means at t = 0 against k-means++."
+        tell_plan(one, 0).context == "1 facility for 1 resident, compared with "
+        "the lowest-average plan (k-means++). The fairness dial is at t = 0."
     )
 
 
 def test_plan_equal_to_kmeans_says_so():
     plan = make_plan(load_sample("generated", n=400), 1, t=[0])
-    assert tell_plan(plan, 0).text == "Nothing changes: all residents travel as far as with k-means++."
+    assert (
+        tell_plan(plan, 0).text
+        == "Nothing changes: all residents travel as far as in the lowest-average plan."
+    )

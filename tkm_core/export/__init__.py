@@ -1,28 +1,33 @@
 """Plans out: tables for the tools planners use, and a plan file that brings a plan back."""
 
-from tkm_core.export.formats import FORMATS, csv_bytes, format_of, to_bytes, write, write_whole
-from tkm_core.export.planfile import (
+from tkm_core.export.carried import MOST_CARRIED
+from tkm_core.export.file_format import FileFormat
+from tkm_core.export.formats import FORMATS, format_of, to_bytes, write, write_whole
+from tkm_core.export.planfile import Restored, plan_document, plan_json, restore_plan, write_plan_file
+from tkm_core.export.planfile_reading import (
     LARGEST,
     PlanFile,
     PlanFileError,
-    Restored,
-    plan_document,
-    plan_json,
+    Shown,
     read_plan_file,
-    restore_plan,
-    write_plan_file,
+    saved_reference,
 )
-from tkm_core.export.planfile import LARGEST as LARGEST_PLAN_FILE
-from tkm_core.export.tables import TABLES, allocations, facilities, service_areas, table
+from tkm_core.export.planfile_reading import LARGEST as LARGEST_PLAN_FILE
+from tkm_core.export.spreadsheet import csv_bytes
+from tkm_core.export.tables import TABLES, all_layers, allocations, facilities, service_areas, table
 
 __all__ = [
     "FORMATS",
     "LARGEST",
     "LARGEST_PLAN_FILE",
+    "MOST_CARRIED",
     "TABLES",
+    "FileFormat",
     "PlanFile",
     "PlanFileError",
     "Restored",
+    "Shown",
+    "all_layers",
     "allocations",
     "csv_bytes",
     "facilities",
@@ -31,6 +36,7 @@ __all__ = [
     "plan_json",
     "read_plan_file",
     "restore_plan",
+    "saved_reference",
     "service_areas",
     "table",
     "to_bytes",

@@ -1,34 +1,23 @@
-"""Tables into files: GeoJSON, GeoPackage, CSV, KML and Parquet, whole or not at all."""
+"""The formats of files out, one file each; and tables into files, whole or not at all."""
 
-import csv
-import re
 import tempfile
 from collections.abc import Callable, Mapping
-from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import geopandas as gpd
-import pandas as pd
 from pyogrio.errors import DataLayerError, DataSourceError
 
-FORMATS: Mapping[str, str] = MappingProxyType(
+from tkm_core.export import geojson, geopackage, kml, parquet, spreadsheet
+from tkm_core.export.file_format import FileFormat
+
+FORMATS: Mapping[str, FileFormat] = MappingProxyType(
     {
-        "geojson": "application/geo+json",
-        "gpkg": "application/geopackage+sqlite3",
-        "csv": "text/csv",
-        "kml": "application/vnd.google-earth.kml+xml",
-        "parquet": "application/vnd.apache.parquet",
+        one.suffix: one
+        for one in (geojson.FORMAT, geopackage.FORMAT, spreadsheet.FORMAT, kml.FORMAT, parquet.FORMAT)
     }
 )
-"""File formats by suffix, with their media types."""
-
-# Where a spreadsheet takes text for a formula: at the start of a cell, and behind what separates cells in another
-# country's spreadsheet; also in full width and behind blanks, quotes and marks that are not seen.
-FORMULA = re.compile(
-    r"""(^|[;|\t\r\n\v\f\x85\u2028\u2029])(?=[\s"'\u200b-\u200f\u2060\ufeff]*[=+\-@|%＝＋－＠｜％﹢﹣﹦﹫﹪]|^[\t\r\n])"""
-)
+"""By suffix, in the order in which they are offered."""
 
 
 def write(frames: gpd.GeoDataFrame | Mapping[str, gpd.GeoDataFrame], path: str | Path) -> Path:
@@ -39,7 +28,7 @@ def write(frames: gpd.GeoDataFrame | Mapping[str, gpd.GeoDataFrame], path: str |
     frames : GeoDataFrame or mapping of str to GeoDataFrame
         A table from `tkm_core.export.table`; several by name become layers of one GeoPackage.
     path : str or Path
-        Ending in .geojson (or .json), .gpkg, .csv, .kml or .parquet (or .geoparquet).
+        Its suffix names one of `FORMATS`, such as .geojson, .gpkg or .csv.
 
     Returns
     -------
@@ -88,10 +77,10 @@ def format_of(path: Path) -> str:
     'geojson'
     """
     suffix = path.suffix.lower().removeprefix(".")
-    named = {"json": "geojson", "geoparquet": "parquet"}.get(suffix, suffix)
-    if named not in FORMATS:
-        raise ValueError(_unknown(path.name))
-    return named
+    for name, one in FORMATS.items():
+        if suffix in (name, *one.other_suffixes):
+            return name
+    raise ValueError(_unknown(path.name))
 
 
 def _unknown(name: str) -> str:
@@ -116,101 +105,21 @@ def write_whole(path: Path, fill: Callable[[Path], None]) -> Path:
 
 
 def _write_layers(layers: Mapping[str, gpd.GeoDataFrame], file: Path, file_format: str) -> None:
-    """Write one table, or several as layers of a GeoPackage."""
-    if file_format != "gpkg" and len(layers) != 1:
-        msg = f"A .{file_format} file holds one table, not {len(layers)}: write several to a .gpkg file."
+    """Write one table, or several where the format holds several."""
+    chosen = FORMATS[file_format]
+    if not chosen.many_tables and len(layers) != 1:
+        able = " or ".join(f".{name}" for name, one in FORMATS.items() if one.many_tables)
+        msg = f"A .{file_format} file holds one table, not {len(layers)}: write several to a {able} file."
         raise ValueError(msg)
-    writer = {"geojson": _geojson, "gpkg": _gpkg, "csv": _csv, "kml": _kml, "parquet": _parquet}[file_format]
+    if chosen.degrees_only and any(frame.crs.to_epsg() != 4326 for frame in layers.values()):
+        msg = f"{chosen.name} holds WGS84 degrees only: choose WGS84, or another format."
+        raise ValueError(msg)
     try:
         for name, frame in layers.items():
-            writer(frame, file, name)
+            chosen.write(frame, file, name)
     except (DataSourceError, DataLayerError) as problem:
         msg = (
             "The file could not be written, most likely because the disk is full. Free some space and try again. "
             f"({str(problem)[:200]})"
         )
         raise ValueError(msg) from problem
-
-
-def _geojson(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
-    options: dict[str, Any] = {"COORDINATE_PRECISION": 9}
-    if frame.crs.to_epsg() == 4326:
-        options["RFC7946"] = "YES"
-    elif frame.crs.to_epsg() is None:
-        msg = f"GeoJSON cannot name the reference system {frame.crs.name!r}: use .gpkg or .parquet, or WGS84."
-        raise ValueError(msg)
-    _write_text(frame, file, driver="GeoJSON", layer=name, **options)
-
-
-def _gpkg(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
-    frame.to_file(file, driver="GPKG", engine="pyogrio", layer=name)
-
-
-def _kml(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
-    if frame.crs.to_epsg() != 4326:
-        msg = "KML holds WGS84 degrees only: choose WGS84, or another format."
-        raise ValueError(msg)
-    named = frame.copy()
-    prefix, column = ("", "resident") if "resident" in named else ("Facility ", "facility")
-    titles = prefix + named[column].astype(str)
-    if "name" in named:
-        titles = named.pop("name").fillna(titles)
-    named.insert(0, "Name", titles)
-    # The other KML driver of GDAL writes some text without escaping it.
-    _write_text(named, file, driver="KML", layer=name)
-
-
-def _write_text(frame: gpd.GeoDataFrame, file: Path, **options: Any) -> None:
-    """Write through memory: on a full disk these drivers of GDAL leave a part of the file, and say nothing."""
-    content = BytesIO()
-    frame.to_file(content, engine="pyogrio", **options)
-    file.write_bytes(content.getbuffer())
-
-
-def _csv(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:  # noqa: ARG001 - all writers take a layer's name
-    plain = pd.DataFrame(frame.drop(columns=frame.geometry.name))
-    if not (frame.geometry.geom_type == "Point").all():
-        plain["wkt"] = frame.geometry.to_wkt(rounding_precision=9)
-    _write_csv(plain, file)
-
-
-def csv_bytes(table: pd.DataFrame) -> bytes:
-    """Make a table into CSV that spreadsheets open as it is: UTF-8, and no text in it is run as a formula.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Without geometry.
-
-    Returns
-    -------
-    bytes
-    """
-    content = BytesIO()
-    _write_csv(table, content)
-    return content.getvalue()
-
-
-def _write_csv(table: pd.DataFrame, target: Path | BytesIO) -> None:
-    plain = table.copy(deep=False)
-    for column in plain.columns[[_is_text(plain[column]) for column in plain.columns]]:
-        plain[column] = plain[column].map(_harmless, na_action="ignore")
-    # The mark at the start tells spreadsheets that the text is UTF-8.
-    plain.to_csv(target, index=False, encoding="utf-8-sig", quoting=csv.QUOTE_NONNUMERIC)
-
-
-def _parquet(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:  # noqa: ARG001
-    frame.to_parquet(file, index=False, compression="zstd")
-
-
-def _is_text(column: pd.Series) -> bool:
-    return not pd.api.types.is_numeric_dtype(column)
-
-
-def _harmless(cell: object) -> object:
-    """Put a quote before what a spreadsheet would run as a formula.
-
-    >>> [_harmless(cell) for cell in ("=1+1", "a;=1+1", "Rue 5; 2nd floor")]
-    ["'=1+1", "a;'=1+1", 'Rue 5; 2nd floor']
-    """
-    return FORMULA.sub(r"\1'", cell) if isinstance(cell, str) else cell

@@ -40,7 +40,7 @@ def table(plan: Plan, i: int, what: str = "facilities", *, crs: str | CRS | None
 
     Examples
     --------
-    >>> from tkm_core.planning.plan import make_plan
+    >>> from tkm_core.planning import make_plan
     >>> from tkm_core.residents.samples import load_sample
     >>> plan = make_plan(load_sample("generated", n=200), 3, t=[0, 1])
     >>> table(plan, 1, crs="EPSG:3857").crs.to_epsg()
@@ -56,58 +56,155 @@ def table(plan: Plan, i: int, what: str = "facilities", *, crs: str | CRS | None
 def facilities(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
     """One row for each facility: where it is, whom it serves and how far they travel.
 
-    Existing facilities come last, with their names if they have any. Distances are in metres; `moved_m` is how
-    far the facility is from its counterpart under k-means++.
+    Existing facilities come last, under the numbers and names of their file. Distances are in metres; where the plan
+    goes by travel times, columns are in minutes and end in `_min`. `moved_m` is how far the facility is from its
+    counterpart in the lowest-average plan, where that is what the plan is compared with.
+
+    Parameters
+    ----------
+    plan : Plan
+    i : int
+        Setting of the dial.
+    crs : str or CRS, optional
+        As for `table`.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame
     """
-    found = plan.evaluation(i)
+    found, unit = plan.evaluation(i), plan.kind.suffix
     travelled = np.bincount(
         found.labels, plan.residents.weights * found.distance, minlength=len(found.population)
     )
     mean = np.divide(travelled, found.population, out=np.zeros_like(travelled), where=found.population > 0)
-    moved = np.linalg.norm(plan.centers_xy(i) - plan.baseline_xy, axis=1)
+    moved = np.linalg.norm(plan.centers_xy(i) - plan.baseline_xy, axis=1).round(3)
     lonlat = plan.centers_lonlat(i)
     columns = {
-        "facility": np.arange(1, len(lonlat) + 1, dtype=np.int32),
-        **_kinds(plan),
+        "facility": plan.numbers.astype(np.int32),
+        **_kinds(plan, i),
         "people": _people(found.population),
-        "mean_distance_m": mean.round(3),
-        "max_distance_m": found.max_distance.round(3),
-        "moved_m": moved.round(3),
+        f"mean_distance_{unit}": mean.round(3),
+        f"max_distance_{unit}": found.max_distance.round(3),
+        **({"moved_m": moved} if plan.reference.kind == "average" else {}),
         "t": np.full(len(lonlat), plan.t[i]),
     }
     return _placed(columns, lonlat, plan, crs)
 
 
 def allocations(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
-    """One row for each resident point: its facility, how far it is, and the change against k-means++.
+    """One row for each resident point: its facility, how far it is, and the change.
 
-    `change_m` is what the trip gets longer by (negative: shorter). `resident` is the file's id, or the number
-    of the point.
+    `change_m` is what the trip gets longer by (negative: shorter) against what `compared_with` names, where it is
+    `reference_distance_m`. `resident` is the file's id, or the number of the point; residents that came as a table keep
+    its index.
+
+    Parameters
+    ----------
+    plan : Plan
+    i : int
+        Setting of the dial.
+    crs : str or CRS, optional
+        As for `table`.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame
     """
-    home = plan.residents
-    found, before = plan.evaluation(i), plan.baseline_evaluation()
-    distance, kmeans = found.distance.round(3), before.distance.round(3)
+    home, unit = plan.residents, plan.kind.suffix
+    found, before = plan.evaluation(i), plan.reference_evaluation()
+    distance, usual = found.distance.round(3), before.distance.round(3)
     numbers = np.arange(1, len(home) + 1, dtype=np.int32)
     columns: dict[str, Any] = {"resident": numbers if home.ids is None else _text(home.ids)}
     if home.groups is not None:
         columns["group"] = _text(home.groups)
     columns |= {
         "people": _people(home.weights),
-        "facility": (found.labels + 1).astype(np.int32),
-        "distance_m": distance,
-        "kmeans_distance_m": kmeans,
-        "change_m": (distance - kmeans).round(3) + 0.0,
+        "facility": plan.numbers[found.labels].astype(np.int32),
+        f"distance_{unit}": distance,
+        f"reference_distance_{unit}": usual,
+        f"change_{unit}": (distance - usual).round(3) + 0.0,
+        "compared_with": _text([plan.reference.technical]) * len(home),
     }
-    return _placed(columns, home.lonlat, plan, crs)
+    placed = _placed(columns, home.lonlat, plan, crs)
+    return placed if home.index is None else placed.set_index(home.index)
+
+
+def all_layers(plan: Plan, i: int, *, crs: str | CRS | None = None) -> dict[str, gpd.GeoDataFrame]:
+    """Everything about setting i of a plan, as the layers of one GeoPackage.
+
+    Parameters
+    ----------
+    plan : Plan
+    i : int
+        Setting of the dial.
+    crs : str or CRS, optional
+        As in `table`.
+
+    Returns
+    -------
+    dict of str to GeoDataFrame
+        "facilities", "who_goes_where" (with the file's own columns, and its areas where it had any) and
+        "service_areas".
+
+    Examples
+    --------
+    >>> from tkm_core.planning import make_plan
+    >>> from tkm_core.residents.samples import load_sample
+    >>> list(all_layers(make_plan(load_sample("generated", n=200), 3, t=[0, 1]), 1))
+    ['facilities', 'who_goes_where', 'service_areas']
+    """
+    where = _with_own_columns(allocations(plan, i, crs=crs), plan)
+    if plan.residents.areas is not None:
+        own = gpd.GeoSeries(plan.residents.areas, crs=WGS84, index=where.index).to_crs(where.crs)
+        where = where.set_geometry(own.where(own.notna(), where.geometry))
+    return {
+        "facilities": facilities(plan, i, crs=crs),
+        "who_goes_where": where,
+        "service_areas": service_areas(plan, i, crs=crs),
+    }
+
+
+def _with_own_columns(where: gpd.GeoDataFrame, plan: Plan) -> gpd.GeoDataFrame:
+    """The columns of the residents' file beside ours; where a name is taken, theirs ends in "of the file"."""
+    taken = {"fid", "geom", "ogc_fid"} | {str(name).casefold() for name in where.columns}
+    own: dict[str, Any] = {}
+    for name, values in plan.residents.attributes.items():
+        kept = _text([name])[0] or "column"
+        while kept.casefold() in taken:  # databases do not tell capitals apart
+            kept += " of the file"
+        taken.add(kept.casefold())
+        column = values.to_pandas()
+        own[kept] = (
+            _text(column) if column.dtype == object or str(column.dtype) == "str" else column.to_numpy()
+        )
+    ours = where.drop(columns="geometry")
+    return gpd.GeoDataFrame(
+        pd.concat([ours, pd.DataFrame(own, index=where.index)], axis=1),
+        geometry=where.geometry,
+        crs=where.crs,
+    )
 
 
 def service_areas(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
-    """One polygon for each facility: the ground nearest to it, with the people who live there."""
+    """One polygon for each facility: the ground nearest to it, with the people who live there.
+
+    Parameters
+    ----------
+    plan : Plan
+    i : int
+        Setting of the dial.
+    crs : str or CRS, optional
+        As for `table`.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame
+    """
     areas = plan.service_areas(i)
     places = gpd.GeoSeries(areas, crs=WGS84)
     columns = {
-        "facility": np.arange(1, len(areas) + 1, dtype=np.int32),
-        **_kinds(plan),
+        "facility": plan.numbers.astype(np.int32),
+        **_kinds(plan, i),
         "people": _people(plan.evaluation(i).population),
         "area_km2": (places.to_crs(plan.residents.crs).area.to_numpy() / 1e6).round(6),
     }
@@ -133,9 +230,10 @@ def _placed(columns: dict[str, Any], lonlat: Floats, plan: Plan, crs: str | CRS 
     return gpd.GeoDataFrame(columns, geometry=points)
 
 
-def _kinds(plan: Plan) -> dict[str, Any]:
-    """What each facility is, new or existing, and what the existing ones are called."""
-    named = {"name": _text(name or None for name in plan.names)} if any(plan.names) else {}
+def _kinds(plan: Plan, i: int) -> dict[str, Any]:
+    """What each facility is, new or existing, and what it or its site is called."""
+    names = plan.names_at(i)
+    named = {"name": _text(name or None for name in names)} if any(names) else {}
     return {"kind": plan.kinds, **named}
 
 

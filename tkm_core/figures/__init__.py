@@ -7,11 +7,16 @@ from tkm_core.figures.distances_chart import distances
 from tkm_core.figures.drawn import DrawnDeck, DrawnFigure
 from tkm_core.figures.how_many_chart import COUNT_AXES, by_count, count_words, values
 from tkm_core.figures.legend import distances_words, map_legend, map_words, tradeoff_words
+from tkm_core.figures.live import live_legend, live_plan, live_stories, live_streets, live_words
+from tkm_core.figures.live_place import live_areas, live_ground, live_place, live_residents, live_roads
+from tkm_core.figures.live_service import live_service, street_ground
 from tkm_core.figures.look import LAYERS, Look
 from tkm_core.figures.maps import MapGround, colour_scheme, plan_map, residents_map
 from tkm_core.figures.palette import LIGHT, palette, to_hex
+from tkm_core.figures.plotting import plot
 from tkm_core.figures.report import html_report
-from tkm_core.figures.small_maps import SmallGround, small_maps
+from tkm_core.figures.scenario_chart import scenario_words, scenarios_chart
+from tkm_core.figures.small_maps import SmallGround, small_maps, small_plan_map
 from tkm_core.figures.tradeoff_chart import tradeoff
 
 __all__ = [
@@ -40,12 +45,28 @@ __all__ = [
     "distances_words",
     "html_report",
     "layout",
+    "live_areas",
+    "live_ground",
+    "live_legend",
+    "live_place",
+    "live_plan",
+    "live_residents",
+    "live_roads",
+    "live_service",
+    "live_stories",
+    "live_streets",
+    "live_words",
     "map_legend",
     "map_words",
     "palette",
     "plan_map",
+    "plot",
     "residents_map",
+    "scenario_words",
+    "scenarios_chart",
     "small_maps",
+    "small_plan_map",
+    "street_ground",
     "to_hex",
     "tradeoff",
     "tradeoff_words",

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from tkm_core.figures.charts import layout
 from tkm_core.figures.look import Look
-from tkm_core.methods import Leg, Race
+from tkm_core.methods import SolverComparison, SolverRun
 
 COST_WORDS = {
     "tilted_sse": "tilted SSE",
@@ -18,12 +18,14 @@ ACROSS = {"steps": "steps", "seconds": "seconds"}
 POINTS = 160  # points of a line: more cannot be told apart
 
 
-def convergence(race: Race, look: Look, *, cost: str = "tilted_sse", across: str = "steps") -> go.Figure:
+def convergence(
+    compared: SolverComparison, look: Look, *, cost: str = "tilted_sse", across: str = "steps"
+) -> go.Figure:
     """A cost against steps or seconds: Newton solid, SGD dotted, the whole search as a level.
 
     Parameters
     ----------
-    race : Race
+    compared : SolverComparison
     look : Look
     cost : str
         Key of `COST_WORDS`.
@@ -37,12 +39,12 @@ def convergence(race: Race, look: Look, *, cost: str = "tilted_sse", across: str
     colors = look.palette
     frame = layout(look, height=400, x=f"{ACROSS[across]} (logarithmic)", y=COST_WORDS[cost])
     traces: list[dict[str, Any]] = []
-    for words, legs, color, dash in (
-        ("SGD", race.sgd, colors.muted, "dot"),
-        ("Newton", race.newton, colors.accent, "solid"),
+    for words, runs, color, dash in (
+        ("SGD", compared.sgd, colors.muted, "dot"),
+        ("Newton", compared.newton, colors.accent, "solid"),
     ):
         traces += [
-            _way(leg, f"{words}, start {n + 1}", cost, across, color, dash) for n, leg in enumerate(legs)
+            _way(run, f"{words}, start {n + 1}", cost, across, color, dash) for n, run in enumerate(runs)
         ]
     xs = np.concatenate([trace["x"] for trace in traces])
     ys = np.concatenate([trace["y"] for trace in traces])
@@ -52,7 +54,7 @@ def convergence(race: Race, look: Look, *, cost: str = "tilted_sse", across: str
         "range": [low - 0.03, high + 0.12 * (high - low)],
         **_ticks(across, low, high),
     }
-    level = race.search[cost]
+    level = compared.search[cost]
     bottom, top = np.log10(min(ys.min(), level)), np.log10(ys.max())
     frame["yaxis"] |= {"type": "log", "range": [bottom - 0.08 * (top - bottom), top + 0.05 * (top - bottom)]}
     frame["yaxis"] |= _round_ticks(bottom, top)
@@ -60,8 +62,8 @@ def convergence(race: Race, look: Look, *, cost: str = "tilted_sse", across: str
     line = {"width": 1.4, "dash": "dash", "color": colors.ink}
     shapes = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level, "line": line}]
     notes = [
-        _note(race.newton, cost, across, "Newton", colors.accent),
-        _note(race.sgd, cost, across, "SGD", colors.muted),
+        _note(compared.newton, cost, across, "Newton", colors.accent),
+        _note(compared.sgd, cost, across, "SGD", colors.muted),
         {
             "xref": "paper",
             "x": 0,
@@ -76,30 +78,30 @@ def convergence(race: Race, look: Look, *, cost: str = "tilted_sse", across: str
     return go.Figure(traces, {**frame, "shapes": shapes, "annotations": notes})
 
 
-def _along(leg: Leg, across: str) -> Any:
+def _along(run: SolverRun, across: str) -> Any:
     """Where each step is drawn: the start at half a step, for a logarithm has no zero."""
-    steps = np.maximum(np.arange(leg.steps + 1), 0.5)
-    return steps if across == "steps" else steps * leg.seconds / max(leg.steps, 1)
+    steps = np.maximum(np.arange(run.steps + 1), 0.5)
+    return steps if across == "steps" else steps * run.seconds / max(run.steps, 1)
 
 
-def _way(leg: Leg, name: str, cost: str, across: str, color: str, dash: str) -> dict[str, Any]:
-    keep = np.unique(np.rint(np.geomspace(1, leg.steps + 1, POINTS)).astype(int) - 1)
+def _way(run: SolverRun, name: str, cost: str, across: str, color: str, dash: str) -> dict[str, Any]:
+    keep = np.unique(np.rint(np.geomspace(1, run.steps + 1, POINTS)).astype(int) - 1)
     told = "step %{customdata}" if across == "steps" else "%{x:.3g} s, step %{customdata}"
     return {
         "type": "scatter",
         "mode": "lines",
         "name": name,
-        "x": _along(leg, across)[keep].tolist(),
-        "y": [float(f"{value:.6g}") for value in leg.cost(cost)[keep]],
+        "x": _along(run, across)[keep].tolist(),
+        "y": [float(f"{value:.6g}") for value in run.cost(cost)[keep]],
         "customdata": keep.tolist(),
         "line": {"width": 2.2 if dash == "solid" else 1.6, "color": color, "dash": dash},
         "hovertemplate": f"{name}, {told}: %{{y:.4g}}<extra></extra>",
     }
 
 
-def _note(legs: tuple[Leg, ...], cost: str, across: str, text: str, color: str) -> dict[str, Any]:
+def _note(runs: tuple[SolverRun, ...], cost: str, across: str, text: str, color: str) -> dict[str, Any]:
     """The solver’s name at the end of its longest line."""
-    last = max(legs, key=lambda leg: _along(leg, across)[-1])
+    last = max(runs, key=lambda run: _along(run, across)[-1])
     return {
         "x": float(np.log10(_along(last, across)[-1])),
         "y": float(np.log10(last.end(cost))),
@@ -127,17 +129,17 @@ def _round_ticks(bottom: float, top: float) -> dict[str, Any]:
     return {"tickvals": values, "ticktext": [f"{value:g}" for value in values]}
 
 
-def convergence_words(race: Race, cost: str) -> str:
+def convergence_words(compared: SolverComparison, cost: str) -> str:
     """What the chart shows, in a sentence."""
 
-    def told(words: str, legs: tuple[Leg, ...]) -> str:
-        ends = [leg.end(cost) for leg in legs]
-        steps = sorted(leg.steps for leg in legs)
+    def told(words: str, runs: tuple[SolverRun, ...]) -> str:
+        ends = [run.end(cost) for run in runs]
+        steps = sorted(run.steps for run in runs)
         count = f"{steps[0]}" if steps[0] == steps[-1] else f"{steps[0]} to {steps[-1]}"
         return f"{words} ends between {min(ends):.4g} and {max(ends):.4g} after {count} steps"
 
     return (
-        f"{COST_WORDS[cost][:1].upper()}{COST_WORDS[cost][1:]} along the steps from {len(race.newton)} starts at "
-        f"t = {race.t:g} with {race.k} facilities: {told('Newton', race.newton)}, {told('SGD', race.sgd)}; the whole "
-        f"search reaches {race.search[cost]:.4g}."
+        f"{COST_WORDS[cost][:1].upper()}{COST_WORDS[cost][1:]} along the steps from {len(compared.newton)} starts at "
+        f"t = {compared.t:g} with {compared.k} facilities: {told('Newton', compared.newton)}, "
+        f"{told('SGD', compared.sgd)}; the whole search reaches {compared.search[cost]:.4g}."
     )

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,16 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 import pydeck as pdk
+import shapely
 from PIL import Image
 
 from tkm_core.arrays import Floats
 from tkm_core.figures.geometry import Cells
-from tkm_core.figures.palette import RGB, Palette
+from tkm_core.figures.palette import RGB, Palette, rgb
 from tkm_core.units import METRES, nice_step
 
 POINTS_AT_MOST = 10_000
 COLOURS = ("facility", "distance", "change")
 STEPS = 8
+DOT_ALPHA = 190
+SMALL_FROM = 3000  # residents; from here on their dots are smaller
 Ints = npt.NDArray[Any]
 
 
@@ -33,7 +37,15 @@ class Colouring:
     top: float = 0.0
 
 
-def colouring(mode: str, palette: Palette, *, k: int, reach: float, unit: str) -> Colouring:
+def colouring(
+    mode: str,
+    palette: Palette,
+    *,
+    numbers: Sequence[int],
+    colours: Sequence[int] | None = None,
+    reach: float,
+    unit: str,
+) -> Colouring:
     """The classes of a colour mode.
 
     Parameters
@@ -42,8 +54,10 @@ def colouring(mode: str, palette: Palette, *, k: int, reach: float, unit: str) -
         What the colour tells.
     palette : Palette
         Light or dark.
-    k : int
-        Number of facilities.
+    numbers : sequence of int
+        What the facilities are known by.
+    colours : sequence of int, optional
+        Which colour each has; by default that of its number.
     reach : float
         A typical large distance in metres that stays the same while t moves, so that colours keep their meaning.
     unit : {"km", "mi"}
@@ -56,15 +70,17 @@ def colouring(mode: str, palette: Palette, *, k: int, reach: float, unit: str) -
     Examples
     --------
     >>> from tkm_core.figures.palette import LIGHT
-    >>> colouring("distance", LIGHT, k=3, reach=16_000, unit="km").names[:2]
+    >>> colouring("distance", LIGHT, numbers=[1, 2, 3], reach=16_000, unit="km").names[:2]
     ['0 to 2 km', '2 to 4 km']
     """
     if mode == "facility":
         return Colouring(
-            mode, [palette.facility(j) for j in range(k)], [f"facility {j + 1}" for j in range(k)]
+            mode,
+            [palette.facility(colour) for colour in (colours or [number - 1 for number in numbers])],
+            [f"facility {number}" for number in numbers],
         )
     metres = METRES[unit]
-    step = nice_step(reach / metres, STEPS if mode == "distance" else STEPS / 2)
+    step = _fitting_step(reach / metres, STEPS if mode == "distance" else STEPS // 2)
     if mode == "distance":
         names = [f"{step * b:g} to {step * (b + 1):g} {unit}" for b in range(STEPS - 1)]
         names.append(f"over {step * (STEPS - 1):g} {unit}")
@@ -75,6 +91,22 @@ def colouring(mode: str, palette: Palette, *, k: int, reach: float, unit: str) -
     shares = np.arange(-half, half + 1) / half
     return Colouring(
         mode, palette.by_change(shares), [f"{top * share:+g} {unit}" for share in shares], top * metres
+    )
+
+
+def _fitting_step(reach: float, parts: int) -> float:
+    """A step of which so many reach just as far as the data: rounder than needed, and half of the colours are not used.
+
+    Examples
+    --------
+    >>> _fitting_step(16.0, 8), _fitting_step(9.3, 8), _fitting_step(1.9, 4)
+    (2.0, 1.2, 0.5)
+    """
+    rough = nice_step(reach, parts)
+    return next(
+        step
+        for step in (float(f"{share * rough:.6g}") for share in (0.4, 0.5, 0.6, 0.75, 0.8, 1.0))
+        if step * parts >= reach * 0.999 or step == rough
     )
 
 
@@ -96,8 +128,74 @@ def spots(lonlat: Floats) -> list[str]:
     return [f"[{lon},{lat}]" for lon, lat in np.round(lonlat, 5).tolist()]
 
 
+def outlines(areas: npt.NDArray[np.object_]) -> list[list[str]]:
+    """The polygons of every resident's area as the JSON that a layer needs, to ten metres; none where not known."""
+    told = []
+    for area in areas:
+        parts = (
+            [] if area is None else [part for part in shapely.get_parts(area) if part.geom_type == "Polygon"]
+        )
+        rings = [
+            [np.round(ring.coords, 4).tolist() for ring in (part.exterior, *part.interiors)] for part in parts
+        ]
+        told.append([json.dumps(polygon, separators=(",", ":")) for polygon in rings])
+    return told
+
+
+def dot_radius(count: int) -> float:
+    """Pixels from the middle of a usual resident's dot to its rim."""
+    return 2.2 if count > SMALL_FROM else 3.0
+
+
+def sizes(weights: Floats) -> list[float]:
+    """Radius of each resident's dot in pixels: its surface is as large as there are people, within limits."""
+    usual = dot_radius(len(weights))
+    middle = float(np.median(weights[weights > 0]))
+    return np.round(np.clip(usual * np.sqrt(weights / middle), usual / 2, 3 * usual), 1).tolist()
+
+
+def areas_layers(
+    areas: Sequence[Sequence[str]],
+    places: Sequence[str],
+    found: Ints,
+    scheme: Colouring,
+    tips: Sequence[str],
+    palette: Palette,
+) -> list[pdk.Layer]:
+    """One layer of areas a class; residents whose area is not known stay dots."""
+    layers = []
+    drawn = np.array([bool(area) for area in areas])
+    for number, color in enumerate(scheme.colors):
+        members = np.flatnonzero((found == number) & drawn).tolist()
+        rows = ",".join(f'{{"p":{polygon},"tip":"{tips[i]}"}}' for i in members for polygon in areas[i])
+        if members:
+            layers.append(
+                pdk.Layer(
+                    "PolygonLayer",
+                    orjson.Fragment(f"[{rows}]"),
+                    id=f"residents-{number}",
+                    get_polygon="p",
+                    get_fill_color=[*color, 150],
+                    get_line_color=[*rgb(palette.page), 200],
+                    get_line_width=0.8,
+                    line_width_units="'pixels'",
+                    stroked=True,
+                    filled=True,
+                    pickable=True,
+                )
+            )
+    rest = np.where(drawn, -1, found)
+    return layers + points_layers(places, rest, scheme, tips, [3.0] * len(tips), name="residents-dots")
+
+
 def points_layers(
-    places: Sequence[str], found: Ints, scheme: Colouring, tips: Sequence[str], *, small: bool
+    places: Sequence[str],
+    found: Ints,
+    scheme: Colouring,
+    tips: Sequence[str],
+    radii: Sequence[float],
+    *,
+    name: str = "residents",
 ) -> list[pdk.Layer]:
     """One layer of dots a class: the colour is sent once, not with every resident.
 
@@ -108,15 +206,15 @@ def points_layers(
     for number, color in enumerate(scheme.colors):
         members = np.flatnonzero(found == number).tolist()
         if members:
-            rows = ",".join([f'{{"p":{places[i]},"tip":"{tips[i]}"}}' for i in members])
+            rows = ",".join([f'{{"p":{places[i]},"r":{radii[i]},"tip":"{tips[i]}"}}' for i in members])
             layers.append(
                 pdk.Layer(
                     "ScatterplotLayer",
                     orjson.Fragment(f"[{rows}]"),
-                    id=f"residents-{number}",
+                    id=f"{name}-{number}",
                     get_position="p",
-                    get_fill_color=[*color, 190],
-                    get_radius=2.2 if small else 3.0,
+                    get_fill_color=[*color, DOT_ALPHA],
+                    get_radius="r",
                     radius_units="'pixels'",
                     pickable=True,
                 )
@@ -146,10 +244,14 @@ def cells_image(
         found = classes(scheme, labels=np.zeros(0, np.int64), distance=mean, change=moved)
     picture = np.zeros((cells.count, 4), np.uint8)
     picture[:, :3] = np.array(scheme.colors, np.uint8)[found]
-    dense = np.quantile(people[people > 0], 0.95) if (people > 0).any() else 1.0
-    strength = np.clip(np.sqrt(people / max(dense, 1e-12)), 0, 1)
-    picture[:, 3] = np.where(people > 0, 70 + 165 * strength, 0)
+    picture[:, 3] = np.where(people > 0, cell_strength(people), 0)
     return picture.reshape(cells.rows, cells.columns, 4)
+
+
+def cell_strength(people: Floats) -> Floats:
+    """How strongly a cell is drawn, from 70 to 235, by how many people live in it."""
+    dense = np.quantile(people[people > 0], 0.95) if (people > 0).any() else 1.0
+    return np.asarray(70 + 165 * np.clip(np.sqrt(people / max(dense, 1e-12)), 0, 1))
 
 
 def png(picture: npt.NDArray[np.uint8]) -> str:

@@ -1,5 +1,6 @@
 """Who lives how near: the share of people within a distance."""
 
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ from tkm_core.evaluation import Evaluation
 from tkm_core.figures.charts import layout, mark, veil
 from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.look import Look
-from tkm_core.units import METRES
+from tkm_core.planning import AVERAGE
+from tkm_core.units import METRES, with_unit, worded
+
+POINTS = 121  # along a curve, evenly: the browser knows where each lies without being told
 
 
 def cumulative(distance: Floats, weights: Floats, edges: Floats) -> Floats:
@@ -27,18 +31,40 @@ def cumulative(distance: Floats, weights: Floats, edges: Floats) -> Floats:
 
 def distances(
     evaluation: Evaluation,
-    baseline: Evaluation,
+    before: Evaluation,
     weights: Floats,
     look: Look,
     *,
+    heading: str = AVERAGE.heading,
     standard: float | None = None,
     height: int = 232,
 ) -> DrawnFigure:
-    """Share of people within a distance, this plan against k-means++."""
+    """Share of people within a distance, this plan and, under its heading, what it is compared with.
+
+    Parameters
+    ----------
+    evaluation, before : Evaluation
+        Of the plan and of what it is compared with, in metres.
+    weights : ndarray of shape (n,)
+        People at each resident point.
+    look : Look
+    heading : str
+        What the plan is compared with, in a word or two.
+    standard : float, optional
+        A service standard in metres, drawn as a line.
+    height : int
+        In pixels.
+
+    Returns
+    -------
+    DrawnFigure
+    """
     colors, metres = look.palette, METRES[look.unit]
-    top = max(evaluation.largest_distance, baseline.largest_distance, 1.0)
-    edges = np.linspace(0, top, 161)
-    frame = layout(look, height=height, x=f"distance to the nearest facility, {look.unit}", y="")
+    top = max(evaluation.largest_distance, before.largest_distance, 1.0)
+    edges = np.linspace(0, top, POINTS)
+    frame = layout(
+        look, height=height, x=with_unit(worded("distance to their facility", look.unit), look.unit), y=""
+    )
     frame["margin"]["l"] = 44
     frame["yaxis"] |= {"range": [0, 108], "tickvals": [0, 50, 100], "ticktext": ["0 %", "50 %", "100 %"]}
     frame["xaxis"]["range"] = [0, top / metres * 1.06]
@@ -46,7 +72,7 @@ def distances(
     traces: list[dict[str, Any]] = []
     notes = []
     for one, color, dash, name in (
-        (baseline, colors.muted, "dot", "k-means++"),
+        (before, colors.muted, "dot", escape(heading)),
         (evaluation, colors.accent, "solid", "this plan"),
     ):
         share = cumulative(one.distance, weights, edges)
@@ -54,8 +80,9 @@ def distances(
             {
                 "type": "scatter",
                 "mode": "lines",
-                "x": (edges / metres).tolist(),
-                "y": np.round(share, 3).tolist(),
+                "x0": 0,
+                "dx": top / metres / (POINTS - 1),
+                "y": np.round(share, 1).tolist(),
                 "line": {"width": 2.4 if dash == "solid" else 1.8, "color": color, "dash": dash},
                 "hovertemplate": f"{name}: %{{y:.1f}} % within %{{x:.2f}} {look.unit}<extra></extra>",
             }
@@ -64,9 +91,9 @@ def distances(
         traces.append(
             mark([end], [100], color if dash == "solid" else colors.page, color, f"farthest, {name}", 9)
         )
-        notes.append(_end_note(end, name, color, evaluation, baseline, one, look))
+        notes.append(_end_note(end, name, color, evaluation, before, one, look))
     shapes = []
-    if standard is not None and evaluation.share_within is not None and baseline.share_within is not None:
+    if standard is not None and evaluation.share_within is not None and before.share_within is not None:
         at = standard / metres
         shapes = [
             {
@@ -86,7 +113,7 @@ def distances(
                 "x": at,
                 "y": 36,
                 "text": f"within {at:g} {look.unit}<br><b>{100 * evaluation.share_within:.1f} %</b> of {look.people},"
-                f"<br>k-means++ {100 * baseline.share_within:.1f} %",
+                f"<br>{escape(heading)} {100 * before.share_within:.1f} %",
                 "showarrow": False,
                 "align": "left" if left else "right",
                 "xanchor": "left" if left else "right",

@@ -8,13 +8,14 @@ from tkm_core.evaluation import Evaluation
 from tkm_core.figures import crowd
 from tkm_core.figures.charts import FAIRNESS, UTILITY
 from tkm_core.figures.distances_chart import cumulative
+from tkm_core.figures.labels import nearby
 from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround, colour_scheme, continuous_ways, crowd_parts
 from tkm_core.figures.palette import to_hex
 from tkm_core.figures.svg import Sheet, dot, line, picture, text
 from tkm_core.planning import Plan
-from tkm_core.units import METRES, format_length, nice_step
-from tkm_core.wording import singular
+from tkm_core.units import METRES, format_length, nice_step, with_unit, worded
+from tkm_core.wording import dial_text, singular
 
 WIDTH, HEIGHT = 720, 560
 CHART = (352, 230)
@@ -22,53 +23,56 @@ EDGE = (48, 10, 12, 40)  # left, right, top, bottom of a chart's frame
 
 
 def map_svg(
-    plan: Plan, i: int, evaluation: Evaluation, baseline: Evaluation, ground: MapGround, look: Look
+    plan: Plan, i: int, evaluation: Evaluation, before: Evaluation, ground: MapGround, look: Look
 ) -> str:
     """The map of a plan as SVG; `ground` has to be made for a picture of WIDTH by HEIGHT."""
     sheet, colors = Sheet(ground.view, WIDTH, HEIGHT, look), look.palette
     parts = sheet.ground()
     if "areas" in look.layers:
         areas = plan.service_areas(i)
-        parts += sheet.areas(areas, range(len(areas)), opacity=0.13, seam=2)
-    parts += _crowd(plan, evaluation, baseline, ground, sheet)
+        parts += sheet.areas(areas, plan.colours.tolist(), opacity=0.13, seam=2)
+    parts += _crowd(plan, evaluation, before, ground, sheet)
     if "paths" in look.layers:
         parts += _ways(plan, sheet)
     if "baseline" in look.layers:
         parts += [
             f'<circle cx="{x}" cy="{y}" r="12" fill="none" stroke="{colors.ink}" stroke-width="1.8"/>'
-            for x, y in sheet.at(plan.baseline_lonlat[: plan.k]).tolist()
+            for x, y in sheet.at(plan.reference_lonlat).tolist()
         ]
     if "farthest" in look.layers:
         parts += _farthest(plan, i, evaluation, sheet)
     for j, (x, y) in enumerate(sheet.at(plan.centers_lonlat(i)).tolist()):
-        fill = colors.facility(j)
+        number = int(plan.numbers[j])
+        fill = colors.facility(plan.colours[j])
         style = f'fill="{to_hex(fill)}" stroke="{colors.ink}" stroke-width="1.8"'
         parts.append(
             f'<circle cx="{x}" cy="{y}" r="9.4" {style}/>'
             if j < plan.k
             else f'<rect x="{x - 9:.1f}" y="{y - 9:.1f}" width="18" height="18" {style}/>'
         )
-        parts.append(text(x, y + 3.8, str(j + 1), colors.text_on(fill), bold=True))
+        parts.append(text(x, y + 3.8, str(number), colors.text_on(fill), bold=True))
     parts += sheet.scale(width=1.6, lift=5)
     return picture(WIDTH, HEIGHT, parts, "Map of the plan")
 
 
 def _crowd(
-    plan: Plan, evaluation: Evaluation, baseline: Evaluation, ground: MapGround, sheet: Sheet
+    plan: Plan, evaluation: Evaluation, before: Evaluation, ground: MapGround, sheet: Sheet
 ) -> list[str]:
     residents, scheme = plan.residents, colour_scheme(plan, sheet.look)
-    parts = crowd_parts(evaluation, baseline, sheet.look)
+    parts = crowd_parts(evaluation, before, sheet.look)
     if ground.cells is not None:
         return [
             sheet.cells(ground.cells, crowd.cells_image(ground.cells, residents.weights, scheme, **parts))
         ]
     found = crowd.classes(scheme, **parts)
+    if ground.areas and residents.areas is not None:
+        return sheet.shaded(residents.areas, found, scheme.colors)
     return sheet.dots(residents.lonlat, found, scheme.colors, 3.0 if len(residents) > 3000 else 4.4)
 
 
 def _ways(plan: Plan, sheet: Sheet) -> list[str]:
     colors, view = sheet.look.palette, sheet.view
-    tints = colors.along_path(plan.t)
+    tints = colors.along_dial(len(plan))
     parts = []
     for way in continuous_ways(plan, (view.east - view.west) / WIDTH):
         spots = sheet.at([spot for _, spot in way])
@@ -98,16 +102,15 @@ def tradeoff_svg(plan: Plan, i: int, look: Look, *, utility: str, fairness: str,
     across, up, colors = UTILITY[utility], FAIRNESS[fairness], look.palette
     x = across.value(getattr(plan.curve, utility), look.unit)
     y = up.value(getattr(plan.curve, fairness), look.unit)
-    base = np.array(
-        [
-            across.value(plan.curve.baseline[utility], look.unit),
-            up.value(plan.curve.baseline[fairness], look.unit),
-        ]
-    )
-    frame = _Frame(np.append(x, base[0]), np.append(y, base[1]))
+    before = plan.reference_evaluation()
+    base = np.array([across.of(before, look.unit), up.of(before, look.unit)])
+    beside = {"": (float(base[0]), float(base[1]))}
+    shown = bool(nearby(beside, (float(min(x)), float(max(x))), (float(min(y)), float(max(y)))))
+    frame = _Frame(np.append(x, base[0]), np.append(y, base[1])) if shown else _Frame(x, y)
     parts = frame.axes(across.label(look.unit), up.label(look.unit), look)
     if budget is not None and utility == "mean_distance":
-        limit = min(float(frame.x(base[0] * (1 + budget / 100))), float(CHART[0] - EDGE[1]))
+        lowest = float(across.value(plan.curve.baseline[utility], look.unit))
+        limit = min(float(frame.x(lowest * (1 + budget / 100))), float(CHART[0] - EDGE[1]))
         parts.append(
             f'<rect x="{EDGE[0]}" y="{EDGE[2]}" width="{max(limit - EDGE[0], 0):.1f}" '
             f'height="{CHART[1] - EDGE[2] - EDGE[3]}" fill="{colors.accent}" fill-opacity="0.1"/>'
@@ -115,16 +118,33 @@ def tradeoff_svg(plan: Plan, i: int, look: Look, *, utility: str, fairness: str,
         parts.append(
             text(limit + 4, CHART[1] - EDGE[3] - 6, f"budget +{budget:g} %", colors.accent, anchor="start")
         )
-    tints = colors.along_path(plan.t)
+    tints = colors.along_dial(len(plan))
     jumps = np.diff(plan.path.arrangement) != 0
     spots = np.column_stack([frame.x(x), frame.y(y)])
     parts += [line(spots[n : n + 2], to_hex(tints[n + 1]), 3) for n in range(len(x) - 1) if not jumps[n]]
     parts += [dot(spot, tint, 2.2) for spot, tint in zip(spots.tolist(), tints, strict=True)]
-    bx, by = float(frame.x(base[0])), float(frame.y(base[1]))
-    parts.append(
-        f'<circle cx="{bx:.1f}" cy="{by:.1f}" r="5" fill="{colors.page}" stroke="{colors.ink}" stroke-width="2"/>'
-    )
-    parts.append(text(bx + 8, by - 6, "k-means++", colors.ink, anchor="start"))
+    if shown:
+        bx, by = float(frame.x(base[0])), float(frame.y(base[1]))
+        parts.append(
+            f'<circle cx="{bx:.1f}" cy="{by:.1f}" r="5" fill="{colors.page}" stroke="{colors.ink}" stroke-width="2"/>'
+        )
+        left = bx < CHART[0] * 0.62
+        words = text(
+            bx + (8 if left else -8),
+            by - 6,
+            plan.reference.heading,
+            colors.ink,
+            anchor="start" if left else "end",
+        )
+    else:
+        told = f"off the chart: {plan.reference.heading} {base[0]:.3g}, {base[1]:.3g}"
+        # the curve falls from the upper left to the lower right: its other corners are free
+        words = (
+            text(EDGE[0] + 6, CHART[1] - EDGE[3] - 6, told, colors.muted, anchor="start")
+            if spots[i][1] < EDGE[2] + 40
+            else text(CHART[0] - EDGE[1], EDGE[2] + 8, told, colors.muted, anchor="end")
+        )
+    parts.append(words)
     cx, cy = spots[i].tolist()
     side = "start" if cx < CHART[0] * 0.62 else "end"
     parts.append(f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="5.5" fill="{colors.ink}"/>')
@@ -132,7 +152,7 @@ def tradeoff_svg(plan: Plan, i: int, look: Look, *, utility: str, fairness: str,
         text(
             cx + (9 if side == "start" else -9),
             cy - 7,
-            f"this plan, t = {plan.t[i]:g}",
+            f"this plan, t = {dial_text(plan.t[i])}",
             colors.ink,
             bold=True,
             anchor=side,
@@ -141,15 +161,19 @@ def tradeoff_svg(plan: Plan, i: int, look: Look, *, utility: str, fairness: str,
     return picture(*CHART, parts, "Trade-off")
 
 
-def distances_svg(evaluation: Evaluation, baseline: Evaluation, weights: Floats, look: Look) -> str:
+def distances_svg(
+    evaluation: Evaluation, before: Evaluation, weights: Floats, look: Look, *, heading: str
+) -> str:
     """Share of people within a distance as SVG."""
     colors, metres = look.palette, METRES[look.unit]
-    top = max(evaluation.largest_distance, baseline.largest_distance, 1e-9)
+    top = max(evaluation.largest_distance, before.largest_distance, 1e-9)
     edges = np.linspace(0, top, 121)
     frame = _Frame(np.array([0, top / metres]), np.array([0.0, 100.0]), pad=(0, 0.04))
-    parts = frame.axes(f"distance to the nearest facility, {look.unit}", f"% of {look.people}", look)
+    parts = frame.axes(
+        with_unit(worded("distance to their facility", look.unit), look.unit), f"% of {look.people}", look
+    )
     for one, color, dash, name in (
-        (baseline, colors.muted, "2 3", "k-means++"),
+        (before, colors.muted, "2 3", heading),
         (evaluation, colors.accent, "", "this plan"),
     ):
         share = cumulative(one.distance, weights, edges)

@@ -1,6 +1,7 @@
 """Charts against the number of facilities."""
 
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ def values(counts: Sequence[Count], side: str, name: str, unit: str) -> Any:
 
 
 def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int) -> go.Figure:
-    """One measure against k: tilted k-means and k-means++, the chosen k marked.
+    """One measure against k: the plan and what it is compared with, the chosen k marked.
 
     Parameters
     ----------
@@ -52,8 +53,8 @@ def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int) -> go.Fi
     frame["margin"] = {"l": 46, "r": 10, "t": 34, "b": 36}
     traces = []
     for side, words, color, dash in (
-        ("baseline", "k-means++", colors.muted, "dot"),
-        ("tilted", "tilted k-means", colors.accent, "solid"),
+        ("reference", counts[0].against.words, colors.muted, "dot"),
+        ("tilted", "this plan", colors.accent, "solid"),
     ):
         shown = values(counts, side, name, look.unit)
         traces.append(
@@ -69,7 +70,7 @@ def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int) -> go.Fi
                     "opacity": 1,
                     "line": {"width": 1.8, "color": color},
                 },
-                "hovertemplate": f"{words}, %{{x}} facilities: %{{y:.3g}}<extra></extra>",
+                "hovertemplate": f"{escape(words)}, %{{x}} facilities: %{{y:.3g}}<extra></extra>",
             }
         )
     return go.Figure(traces, frame)
@@ -77,10 +78,11 @@ def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int) -> go.Fi
 
 def count_words(counts: Sequence[Count], name: str, look: Look) -> str:
     """What such a chart shows, in a sentence."""
-    tilted, base = (values(counts, side, name, look.unit) for side in ("tilted", "baseline"))
+    tilted, base = (values(counts, side, name, look.unit) for side in ("tilted", "reference"))
     axis = COUNT_AXES[name]
     label = axis.label(look.unit)
     return (
         f"{label} against the number of facilities: from {tilted[0]:.3g} with {counts[0].k} to {tilted[-1]:.3g} with "
-        f"{counts[-1].k} for tilted k-means, from {base[0]:.3g} to {base[-1]:.3g} for k-means++."
+        f"{counts[-1].k} at this setting of the dial, from {base[0]:.3g} to {base[-1]:.3g} for "
+        f"{counts[0].against.words}."
     )

@@ -1,5 +1,7 @@
 """The legend of a map as a line of text with small signs, and what the map shows in words."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -10,87 +12,114 @@ from tkm_core.figures.crowd import Colouring
 from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround
 from tkm_core.figures.palette import to_hex
-from tkm_core.planning import Plan
+from tkm_core.planning import AVERAGE, Plan
 from tkm_core.units import METRES, format_length
-from tkm_core.wording import singular
+from tkm_core.wording import dial_text, singular
 
 SIGN = "display:inline-block;vertical-align:middle;margin-right:6px;"
 
 
-def map_legend(scheme: Colouring, ground: MapGround, look: Look, *, existing: int = 0) -> str:
+@dataclass(frozen=True)
+class LegendItem:
+    """A sign of the map (disc, square, ring, path, dashes, ramp, or "" for a remark) and what it means."""
+
+    sign: str
+    text: str
+
+
+def legend_items(scheme: Colouring, ground: MapGround, look: Look, *, plan: Plan) -> list[LegendItem]:
+    """What is on the map, in the order it catches the eye."""
+    items = [LegendItem("disc", "new facility" if plan.existing else "facility")]
+    if plan.n_existing:
+        kept = dict.fromkeys(kind for kind in plan.kinds if kind != "new")
+        items.append(LegendItem("square", f"{' or '.join(kept)} facility"))
+    if "baseline" in look.layers and len(plan.reference_lonlat):
+        words = "closed" if plan.reference.kind == "today" else plan.reference.words.removeprefix("the ")
+        items.append(LegendItem("ring", words))
+    if "paths" in look.layers and len(plan) > 1:
+        items.append(LegendItem("path", "way as the dial turns up"))
+    if "farthest" in look.layers:
+        items.append(LegendItem("dashes", f"farthest {singular(look.people)}"))
+    items += _colour_items(scheme, plan, look)
+    weights = plan.residents.weights
+    if ground.cells is None and not ground.shaded and weights.min() < weights.max():
+        items.append(LegendItem("", "larger dots: more people"))
+    if ground.cells is not None:
+        size = format_length(ground.cells.metres, look.length_unit)
+        items.append(LegendItem("", f"too many {look.people} for single points: cells of {size}"))
+    return items
+
+
+def map_legend(scheme: Colouring, ground: MapGround, look: Look, *, plan: Plan) -> str:
     """The legend as HTML: only what is on the map, in the order it catches the eye."""
     colors = look.palette
-    ring = f"{SIGN}width:12px;height:12px;border-radius:50%;border:2px solid {colors.ink}"
-    disc = f"{SIGN}width:12px;height:12px;border-radius:50%;background:{colors.muted}"
-    items = [(disc, "new facility" if existing else "facility, this plan")]
-    if existing:
-        square = f"{SIGN}width:12px;height:12px;box-sizing:border-box;border:2px solid {colors.ink}"
-        items.append((f"{square};background:{colors.muted}", "existing facility"))
-    if "baseline" in look.layers:
-        items.append((f"{ring};background:transparent;box-sizing:border-box", "k-means++"))
-    if "paths" in look.layers:
-        stops = ",".join(colors.path)
-        items.append(
-            (
-                f"{SIGN}width:34px;height:4px;border-radius:2px;background:linear-gradient(90deg,{stops})",
-                "a facility’s way as the dial turns up",
-            )
-        )
-    if "farthest" in look.layers:
-        items.append(
-            (f"{SIGN}width:20px;border-top:2px dashed {colors.ink}", f"farthest {singular(look.people)}")
-        )
-    items += _colour_items(scheme, look)
+    round_ = f"{SIGN}width:12px;height:12px;border-radius:50%"
+    # filled by their borders, which are printed also where backgrounds are not
+    styles = {
+        "disc": f"{SIGN}width:0;height:0;border-radius:50%;border:6px solid {colors.muted}",
+        "square": f"{SIGN}width:0;height:0;border:5px solid {colors.muted};outline:2px solid {colors.ink}",
+        "ring": f"{round_};border:2px solid {colors.ink};background:transparent;box-sizing:border-box",
+        "dashes": f"{SIGN}width:20px;border-top:2px dashed {colors.ink}",
+    }
+    signs = {name: f'<span style="{style}"></span>' for name, style in styles.items()}
+    signs["path"] = _bar([to_hex(color) for color in colors.along_dial(9)], 4, 4)
+    signs["ramp"] = _bar([to_hex(color) for color in scheme.colors], 8, 9)
     parts = [
-        f'<span style="white-space:nowrap"><span style="{style}"></span>{escape(text)}</span>'
-        for style, text in items
+        f'<span style="white-space:nowrap">{signs[item.sign]}{escape(item.text)}</span>'
+        if item.sign
+        else f"<span>{escape(item.text)}</span>"
+        for item in legend_items(scheme, ground, look, plan=plan)
     ]
-    notes = []
-    if ground.cells is not None:
-        size = format_length(ground.cells.metres, look.unit)
-        notes.append(f"too many {look.people} for single points: cells of {size}")
-    parts += [f"<span>{escape(note)}</span>" for note in notes]
     return (
         f'<div class="er-legend" style="color:{colors.muted};display:flex;flex-wrap:wrap;gap:2px 18px;'
         f'font-size:0.93rem;line-height:1.5">{"".join(parts)}</div>'
     )
 
 
-def _colour_items(scheme: Colouring, look: Look) -> list[tuple[str, str]]:
+def _colour_items(scheme: Colouring, plan: Plan, look: Look) -> list[LegendItem]:
     if scheme.mode == "facility":
         return []
-    stops = ",".join(to_hex(color) for color in scheme.colors)
-    bar = f"{SIGN}width:64px;height:9px;border-radius:2px;background:linear-gradient(90deg,{stops})"
-    top = scheme.top / METRES[look.unit]
+    top = f"{scheme.top / METRES[look.unit]:g} {look.unit}"
     if scheme.mode == "distance":
-        return [(bar, f"distance, 0 to {top:g} {look.unit} and more")]
-    return [(bar, f"{top:g} {look.unit} farther … {top:g} {look.unit} closer than k-means++")]
+        return [LegendItem("ramp", f"distance, 0 to {top} and more")]
+    return [LegendItem("ramp", f"{top} or more farther … {top} or more closer than {plan.reference.than}")]
+
+
+def _bar(colors: Sequence[str], width: int, height: int) -> str:
+    """Colours side by side; each is a border, which is printed also where backgrounds are not."""
+    return (
+        "".join(
+            f'<span style="display:inline-block;vertical-align:middle;width:{width}px;'
+            f'border-top:{height}px solid {color}"></span>'
+            for color in colors
+        )
+        + '<span style="display:inline-block;width:6px"></span>'
+    )
 
 
 def map_words(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> str:
     """What the map shows, for those who do not see it."""
     where = "; ".join(
-        f"{'existing ' if kind == 'existing' else ''}facility {j + 1}{f' ({name})' if name else ''} "
+        f"{plan.title(j)[:1].lower()}{plan.title(j)[1:]} "
         f"at {lat:.4f}, {lon:.4f} serves {served:,.0f} {look.people}"
-        for j, (kind, name, (lon, lat), served) in enumerate(
+        for j, ((lon, lat), served) in enumerate(
             zip(
-                plan.kinds,
-                plan.names,
                 np.asarray(plan.centers_lonlat(i)).tolist(),
                 evaluation.population.tolist(),
                 strict=True,
             )
         )
     )
-    return f"Map of {len(plan.residents):,} {look.people} and the facilities at t = {plan.t[i]:g}: {where}."
+    return f"Map of {len(plan.residents):,} {look.people} and the facilities at t = {dial_text(plan.t[i])}: {where}."
 
 
 def tradeoff_words(plan: Plan, i: int, utility: str, fairness: str, look: Look) -> str:
     """What the trade-off chart shows, in a sentence."""
     across, up = UTILITY[utility], FAIRNESS[fairness]
-    points = [("k-means++", plan.curve.baseline[utility], plan.curve.baseline[fairness])]
+    before = plan.reference_evaluation()
+    points = [(plan.reference.heading, getattr(before, utility), getattr(before, fairness))]
     points += [
-        (f"t = {plan.t[at]:g}", getattr(plan.curve, utility)[at], getattr(plan.curve, fairness)[at])
+        (f"t = {dial_text(plan.t[at])}", getattr(plan.curve, utility)[at], getattr(plan.curve, fairness)[at])
         for at in (i, len(plan) - 1)
     ]
     told = "; ".join(
@@ -100,15 +129,15 @@ def tradeoff_words(plan: Plan, i: int, utility: str, fairness: str, look: Look) 
     return f"Trade-off of {across.label(look.unit)} against {up.label(look.unit)} as the dial turns. {told}."
 
 
-def distances_words(evaluation: Evaluation, baseline: Evaluation, look: Look) -> str:
+def distances_words(
+    evaluation: Evaluation, before: Evaluation, look: Look, *, words: str = AVERAGE.words
+) -> str:
     """What the chart of distances shows, in a sentence."""
     half, most, last = (
-        " against ".join(
-            format_length(float(getattr(side, key)), look.unit) for side in (evaluation, baseline)
-        )
+        " against ".join(format_length(float(getattr(side, key)), look.unit) for side in (evaluation, before))
         for key in ("median_distance", "p95_distance", "largest_distance")
     )
     return (
-        f"Share of {look.people} within a distance, this plan against k-means++: half are within {half}, "
+        f"Share of {look.people} within a distance, this plan against {words}: half are within {half}, "
         f"95 % within {most}, all within {last}."
     )

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from tkm_core.figures.palette import Palette, palette
+from tkm_core.units import LENGTHS
 
 LAYERS = ("areas", "paths", "baseline", "farthest")
 
@@ -16,6 +17,7 @@ class Look:
     ----------
     theme : {"light", "dark"}
     unit : {"km", "mi"}
+        Of distances to a facility.
     colour : {"facility", "distance", "change"}
         What the residents' colour tells.
     layers : collection of str
@@ -24,6 +26,13 @@ class Look:
         True takes the ground from the web (Carto), False is our own plain ground with a grid.
     people : str
         What residents are called ("homes").
+    lengths : {"", "km", "mi"}
+        Unit of the scale bar and the grid where `unit` is no length; see `length_unit`.
+
+    Examples
+    --------
+    >>> Look(unit="mi").length_unit, Look(unit="min", lengths="mi").length_unit, Look(unit="min").length_unit
+    ('mi', 'mi', 'km')
     """
 
     theme: str = "light"
@@ -32,6 +41,12 @@ class Look:
     layers: Collection[str] = field(default=LAYERS)
     streets: bool = False
     people: str = "residents"
+    lengths: str = ""
+
+    @property
+    def length_unit(self) -> str:
+        """The unit of the scale bar and the grid: always a length."""
+        return next((unit for unit in (self.unit, self.lengths) if unit in LENGTHS), "km")
 
     @property
     def palette(self) -> Palette:

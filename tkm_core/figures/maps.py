@@ -10,6 +10,7 @@ from urllib.parse import quote
 import numpy as np
 import orjson
 import pydeck as pdk
+import shapely
 from pydeck.bindings.json_tools import default_serialize
 
 from tkm_core.arrays import Floats
@@ -17,7 +18,14 @@ from tkm_core.evaluation import Evaluation
 from tkm_core.figures import crowd
 from tkm_core.figures.geometry import Cells, View, fit, gather, grid, scale_bar
 from tkm_core.figures.look import Look
-from tkm_core.figures.markers import FONT, baseline_layer, existing_layers, farthest_layers, site_layers
+from tkm_core.figures.markers import (
+    FONT,
+    SIZES,
+    existing_layers,
+    farthest_layers,
+    reference_layer,
+    site_layers,
+)
 from tkm_core.figures.palette import Palette, rgb
 from tkm_core.planning import Plan
 from tkm_core.residents import Existing, Residents, nearby
@@ -39,11 +47,13 @@ class CompactDeck(pdk.Deck):
 
 @dataclass(frozen=True)
 class MapGround:
-    """The view of a data set, and its residents as single places or, where there are too many, as cells."""
+    """The view of a data set, and its residents as single places, as areas, or, where there are too many, as cells."""
 
     view: View
     cells: Cells | None
     places: Sequence[str]
+    areas: Sequence[Sequence[str]] = ()
+    shaded: bool = False  # whether residents are drawn as areas
 
     @classmethod
     def of(
@@ -54,8 +64,14 @@ class MapGround:
         shown = residents.lonlat
         if existing is not None and len(existing):
             shown = np.concatenate([shown, existing[nearby(residents, existing)]])
+        if residents.areas is not None and not many:
+            west, south, east, north = shapely.total_bounds(residents.areas)
+            shown = np.concatenate([shown, [[west, south], [east, north]]])
         view = fit(shown, width=width, height=height)
-        return cls(view, gather(residents), ()) if many else cls(view, None, crowd.spots(residents.lonlat))
+        if many:
+            return cls(view, gather(residents), ())
+        areas = () if residents.areas is None else crowd.outlines(residents.areas)
+        return cls(view, None, crowd.spots(residents.lonlat), areas, shaded=bool(areas))
 
 
 def plain_style(colors: Palette) -> str:
@@ -91,7 +107,7 @@ def deck(layers: Sequence[pdk.Layer], view: View, look: Look) -> CompactDeck:
 
 
 def plan_map(
-    plan: Plan, i: int, evaluation: Evaluation, baseline: Evaluation, ground: MapGround, look: Look
+    plan: Plan, i: int, evaluation: Evaluation, before: Evaluation, ground: MapGround, look: Look
 ) -> CompactDeck:
     """The map of plan number i on the path.
 
@@ -100,8 +116,8 @@ def plan_map(
     plan : Plan
     i : int
         Which t on the plan's path.
-    evaluation, baseline : Evaluation
-        Of that plan and of k-means++, in metres.
+    evaluation, before : Evaluation
+        Of that plan and of what it is compared with (`Plan.reference_evaluation`), in metres.
     ground : MapGround
         View and cells of the data set.
     look : Look
@@ -114,11 +130,11 @@ def plan_map(
     layers = [] if look.streets else [grid_layer(ground.view, look)]
     if "areas" in look.layers:
         layers.append(areas_layer(plan, i, look))
-    layers += residents_layers(plan, evaluation, baseline, ground, look)
+    layers += residents_layers(plan, evaluation, before, ground, look)
     if "paths" in look.layers:
         layers += path_layers(plan, ground.view, look)
     if "baseline" in look.layers:
-        layers.append(baseline_layer(plan, look))
+        layers.append(reference_layer(plan, look))
     if "farthest" in look.layers:
         layers += farthest_layers(plan, i, evaluation, look)
     layers += site_layers(plan, i, evaluation, look)
@@ -140,49 +156,74 @@ def residents_map(
         crowd_layers = [crowd.cells_layer(ground.cells, picture)]
     else:
         tips = [f"{weight:,.6g} here" for weight in residents.weights.tolist()]
-        crowd_layers = crowd.points_layers(ground.places, labels, scheme, tips, small=len(residents) > 3000)
+        if ground.areas:
+            crowd_layers = crowd.areas_layers(
+                ground.areas, ground.places, labels, scheme, _with_names(tips, residents), look.palette
+            )
+        else:
+            crowd_layers = crowd.points_layers(
+                ground.places, labels, scheme, tips, crowd.sizes(residents.weights)
+            )
     head = [] if look.streets else [grid_layer(ground.view, look)]
     marks = [] if existing is None else existing_layers(existing, look)
     return deck([*head, *crowd_layers, *marks, *scale_layers(ground.view, look)], ground.view, look)
 
 
 def residents_layers(
-    plan: Plan, evaluation: Evaluation, baseline: Evaluation, ground: MapGround, look: Look
+    plan: Plan, evaluation: Evaluation, before: Evaluation, ground: MapGround, look: Look
 ) -> list[pdk.Layer]:
     """Residents as dots or as a picture of cells, coloured as `look` asks."""
     residents = plan.residents
     scheme = colour_scheme(plan, look)
-    parts = crowd_parts(evaluation, baseline, look)
+    parts = crowd_parts(evaluation, before, look)
     if ground.cells is not None:
         picture = crowd.cells_image(ground.cells, residents.weights, scheme, **parts)
         return [crowd.cells_layer(ground.cells, picture)]
     lengths, which = format_lengths(evaluation.distance, look.unit)
+    numbers = plan.numbers.tolist()
     tips = [
-        f"{lengths[length]} to {j + 1}"
+        f"{lengths[length]} to {numbers[j]}"
         for length, j in zip(which.tolist(), evaluation.labels.tolist(), strict=True)
     ]
     found = crowd.classes(scheme, **parts)
-    return crowd.points_layers(ground.places, found, scheme, tips, small=len(residents) > 3000)
+    if ground.areas:
+        return crowd.areas_layers(
+            ground.areas, ground.places, found, scheme, _with_names(tips, residents), look.palette
+        )
+    return crowd.points_layers(ground.places, found, scheme, tips, crowd.sizes(residents.weights))
 
 
-def crowd_parts(evaluation: Evaluation, baseline: Evaluation, look: Look) -> dict[str, Any]:
+def _with_names(tips: Sequence[str], residents: Residents) -> list[str]:
+    """Tooltips of areas, with their names where the file has some; as JSON without quotes."""
+    if residents.ids is None:
+        return list(tips)
+    names = [json.dumps(" ".join(str(name).split())[:80])[1:-1] for name in residents.ids]
+    return [f"{name}\\n{tip}" for name, tip in zip(names, tips, strict=True)]
+
+
+def crowd_parts(evaluation: Evaluation, before: Evaluation, look: Look) -> dict[str, Any]:
     """What the colour of a resident is made of: facility, distance, and the change where it is asked for."""
-    change = baseline.distance - evaluation.distance if look.colour == "change" else None
+    change = before.distance - evaluation.distance if look.colour == "change" else None
     return {"labels": evaluation.labels, "distance": evaluation.distance, "change": change}
 
 
 def colour_scheme(plan: Plan, look: Look) -> crowd.Colouring:
     """Classes of residents that keep their meaning while t moves."""
     base = plan.curve.baseline
-    reach = base["p95_distance"] * 1.3 if look.colour == "distance" else base["mean_distance"]
+    reach = plan.change_reach if look.colour == "change" else base["p95_distance"] * 1.3
     return crowd.colouring(
-        look.colour, look.palette, k=len(plan.baseline), reach=max(reach, 1.0), unit=look.unit
+        look.colour,
+        look.palette,
+        numbers=plan.numbers.tolist(),
+        colours=plan.colours.tolist(),
+        reach=max(reach, 1.0),
+        unit=look.unit,
     )
 
 
 def grid_layer(view: View, look: Look) -> pdk.Layer:
     """Upright lines at a round step."""
-    _, lines = grid(view, look.unit)
+    _, lines = grid(view, look.length_unit)
     return pdk.Layer(
         "PathLayer",
         [{"p": line} for line in lines],
@@ -196,7 +237,7 @@ def grid_layer(view: View, look: Look) -> pdk.Layer:
 
 def scale_layers(view: View, look: Look) -> list[pdk.Layer]:
     """The scale bar and its length."""
-    bar = scale_bar(view, look.unit)
+    bar = scale_bar(view, look.length_unit)
     ink = [*rgb(look.palette.ink), 255]
     line = pdk.Layer(
         "PathLayer",
@@ -204,12 +245,12 @@ def scale_layers(view: View, look: Look) -> list[pdk.Layer]:
         id="scale",
         get_path="p",
         get_color=ink,
-        get_width=1.6,
+        get_width=SIZES["way"],
         width_units="'pixels'",
     )
     label = pdk.Layer(
         "TextLayer",
-        [{"p": bar.label, "s": f"{bar.length:g} {look.unit}"}],
+        [{"p": bar.label, "s": f"{bar.length:g} {look.length_unit}"}],
         id="scale-label",
         get_position="p",
         get_text="s",
@@ -227,11 +268,11 @@ def areas_layer(plan: Plan, i: int, look: Look) -> pdk.Layer:
     colors = look.palette
     rows = []
     for j, area in enumerate(plan.service_areas(i)):
-        parts = getattr(area, "geoms", [area])
+        parts = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon"]
         rows += [
             {
-                "p": np.round(np.asarray(part.exterior.coords), 5).tolist(),
-                "c": [*colors.facility(j), colors.area_alpha],
+                "p": [np.round(ring.coords, 5).tolist() for ring in (part.exterior, *part.interiors)],
+                "c": [*colors.facility(plan.colours[j]), colors.area_alpha],
             }
             for part in parts
             if not part.is_empty
@@ -252,7 +293,7 @@ def areas_layer(plan: Plan, i: int, look: Look) -> pdk.Layer:
 
 def path_layers(plan: Plan, view: View, look: Look) -> list[pdk.Layer]:
     """Each facility's way over t, blue to red on a casing; a jump to another arrangement leaves a gap."""
-    colors = look.palette.along_path(plan.t)
+    colors = look.palette.along_dial(len(plan))
     dot = (view.east - view.west) / 690
     segments, casing = [], []
     for line in continuous_ways(plan, dot):
@@ -266,10 +307,10 @@ def path_layers(plan: Plan, view: View, look: Look) -> list[pdk.Layer]:
             casing,
             id="paths-casing",
             get_color=[*rgb(look.palette.page), 235],
-            get_width=6.5,
+            get_width=SIZES["casing"],
             **style,
         ),
-        pdk.Layer("PathLayer", segments, id="paths", get_color="c", get_width=3.2, **style),
+        pdk.Layer("PathLayer", segments, id="paths", get_color="c", get_width=SIZES["path"], **style),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The marks on the map: facilities, those of k-means++, existing ones, and the farthest resident."""
+"""The marks on the map: facilities, those of the reference, existing ones, and the farthest resident."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,35 +15,50 @@ from tkm_core.units import format_length
 from tkm_core.wording import singular
 
 FONT = "'Public Sans, system-ui, sans-serif'"
+OUTER = 0.75  # of the way across the residents: from here on a label grows towards the middle
+# Pixels: what every map draws for a facility, one of k-means++, and the farthest resident.
+SIZES = {
+    "site": 8.8,
+    "rim": 10.5,
+    "number": 11.5,
+    "ring": 12.5,
+    "ring_line": 1.8,
+    "candidate": 4.5,
+    "farthest": 4.5,
+    "way": 1.6,
+    "path": 3.2,
+    "casing": 6.5,
+}
 NUMBER = {
     "get_position": "p",
     "get_text": "s",
-    "get_size": 11.5,
+    "get_size": SIZES["number"],
     "get_color": "f",
     "font_family": FONT,
     "font_weight": 700,
     "get_alignment_baseline": "'center'",
 }
-OUTER = 0.75  # of the way across the residents: from here on a label grows towards the middle
 GLIDE = 350  # milliseconds in which facilities move to their new place
 
 
-def baseline_layer(plan: Plan, look: Look) -> pdk.Layer:
-    """Facilities of k-means++ as hollow rings."""
+def reference_layer(plan: Plan, look: Look) -> pdk.Layer:
+    """Facilities that only the reference has, as hollow rings."""
     return pdk.Layer(
         "ScatterplotLayer",
         [
-            {"p": point, "tip": "k-means++ would build here"}
-            for point in np.round(plan.baseline_lonlat, 6).tolist()[: plan.k]
+            {"p": point, "tip": tip}
+            for point, tip in zip(
+                np.round(plan.reference_lonlat, 6).tolist(), reference_tips(plan), strict=True
+            )
         ],
         id="baseline",
         get_position="p",
-        get_radius=12.5,
+        get_radius=SIZES["ring"],
         radius_units="'pixels'",
         filled=False,
         stroked=True,
         get_line_color=[*rgb(look.palette.ink), 255],
-        get_line_width=1.8,
+        get_line_width=SIZES["ring_line"],
         line_width_units="'pixels'",
         pickable=True,
     )
@@ -64,7 +79,7 @@ def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> l
     (west, _), (east, _) = plan.residents.box
     across = (home[0] - west) / (east - west) if east > west else 0.5
     anchor = "end" if across > OUTER else "start" if across < 1 - OUTER else "middle"  # never off the map
-    text = f"farthest {singular(look.people)} {format_length(float(evaluation.distance[who]), look.unit)}"
+    text = farthest_words(float(evaluation.distance[who]), look)
     spot = np.round(home, 6).tolist()
     return [
         pdk.Layer(
@@ -73,7 +88,7 @@ def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> l
             id="farthest-line",
             get_path="p",
             get_color=ink,
-            get_width=1.6,
+            get_width=SIZES["way"],
             width_units="'pixels'",
         ),
         pdk.Layer(
@@ -81,7 +96,7 @@ def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> l
             [{"p": spot, "tip": text}],
             id="farthest",
             get_position="p",
-            get_radius=4.5,
+            get_radius=SIZES["farthest"],
             radius_units="'pixels'",
             get_fill_color=ink,
             pickable=True,
@@ -106,22 +121,26 @@ def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> l
     ]
 
 
+def farthest_words(metres: float, look: Look) -> str:
+    """What is written beside the farthest resident."""
+    return f"farthest {singular(look.people)} {format_length(metres, look.unit)}"
+
+
 def site_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[pdk.Layer]:
     """New facilities as numbered discs; existing ones, which never move, as numbered squares."""
-    colors, names = look.palette, plan.names
+    colors = look.palette
     rows = []
     for j, spot in enumerate(np.round(plan.centers_lonlat(i), 6).tolist()):
-        fill = colors.facility(j)
-        title = f"Facility {j + 1}" if j < plan.k else f"Existing facility {j + 1}"
+        number = int(plan.numbers[j])
+        fill = colors.facility(plan.colours[j])
         rows.append(
             {
                 "p": spot,
                 "c": fill,
-                "s": str(j + 1),
+                "s": str(number),
                 "f": [*rgb(colors.text_on(fill)), 255],
                 "tip": _lines(
-                    title,
-                    names[j],
+                    plan.title(j),
                     f"{evaluation.population[j]:,.0f} {look.people}",
                     f"farthest {format_length(float(evaluation.max_distance[j]), look.unit)}",
                 ),
@@ -130,22 +149,36 @@ def site_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[
     glide = {"getPosition": GLIDE}
     style = {"get_position": "p", "radius_units": "'pixels'", "transitions": glide}
     new = rows[: plan.k]
-    squares = [_squares(rows[plan.k :], colors)] if plan.existing else []
+    squares = [_squares(rows[plan.k :], colors)] if plan.n_existing else []
     return [
         *squares,
         pdk.Layer(
             "ScatterplotLayer",
             new,
             id="sites-rim",
-            get_radius=10.5,
+            get_radius=SIZES["rim"],
             get_fill_color=[*rgb(colors.ink), 255],
             **style,
         ),
         pdk.Layer(
-            "ScatterplotLayer", new, id="sites", get_radius=8.8, get_fill_color="c", pickable=True, **style
+            "ScatterplotLayer",
+            new,
+            id="sites",
+            get_radius=SIZES["site"],
+            get_fill_color="c",
+            pickable=True,
+            **style,
         ),
         pdk.Layer("TextLayer", new, id="sites-number", transitions=glide, **NUMBER),
     ]
+
+
+def reference_tips(plan: Plan) -> list[str]:
+    """What stands at each site of the reference."""
+    if plan.reference.kind == "today":
+        names = plan.existing.names or ("",) * len(plan.existing)
+        return [_lines(f"Existing facility {j + 1}, closed in this plan", names[j]) for j in plan.closed]
+    return [f"In {plan.reference.words} a facility stands here"] * len(plan.reference_lonlat)
 
 
 def existing_layers(existing: Existing, look: Look) -> list[pdk.Layer]:
@@ -158,7 +191,7 @@ def existing_layers(existing: Existing, look: Look) -> list[pdk.Layer]:
             "c": rgb(colors.page),
             "s": str(number),
             "f": [*rgb(colors.ink), 255],
-            "tip": _lines("Existing facility", name),
+            "tip": _lines(f"Existing facility {number}", name),
         }
         for number, (spot, name) in enumerate(
             zip(np.round(existing.lonlat, 6).tolist(), names, strict=True), start=1

@@ -207,8 +207,27 @@ def cluster_table(compared: Sequence[Compared], look: Look) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def method_table(compared: Sequence[Compared], look: Look, standard: float | None = None) -> str:
-    """Every measure of every method as an HTML table, the best of each column marked; it scrolls where it is wide."""
+def method_table(
+    compared: Sequence[Compared],
+    look: Look,
+    standard: float | None = None,
+    *,
+    kept: int = 0,
+    absent: Sequence[str] = (),
+) -> str:
+    """Every measure of every method as an HTML table, the best of each column marked; it scrolls where it is wide.
+
+    Parameters
+    ----------
+    compared : sequence of Compared
+    look : Look
+    standard : float, optional
+        A service standard in metres.
+    kept : int
+        How many of everyone's facilities exist already.
+    absent : sequence of str
+        Names of methods that were left out because they cannot keep existing facilities.
+    """
     colors = look.palette
     columns: list[tuple[str, list[str], list[bool]]] = []
     for key, measure in shown_in(COMPARED).items():
@@ -220,8 +239,13 @@ def method_table(compared: Sequence[Compared], look: Look, standard: float | Non
     plain = [False] * len(compared)
     columns.append(("Time, s", [_short(one.solution.seconds, 2) for one in compared], plain))
     where = [f"on {look.people}" if one.solution.centers_are_points else "anywhere" for one in compared]
-    sites = [f"{len(one.solution.centers)}, {spot}" for one, spot in zip(compared, where, strict=True)]
-    columns.append(("Facilities stand", sites, plain))
+    sites = [
+        f"{len(one.solution.centers) - kept} new, {kept} existing"
+        if kept
+        else f"{len(one.solution.centers)}, {spot}"
+        for one, spot in zip(compared, where, strict=True)
+    ]
+    columns.append(("Facilities" if kept else "Facilities stand", sites, plain))
     if any(one.solution.sampled for one in compared):
         columns.append(("Ran on", [_ran_on(one) for one in compared], plain))
     line = f"border-bottom:1px solid {colors.border}"
@@ -242,6 +266,13 @@ def method_table(compared: Sequence[Compared], look: Look, standard: float | Non
         )
         title = f'<th scope="row" style="{first};font-weight:{weight}">{escape(one.title)}</th>'
         rows.append(f"<tr>{title}{cells}</tr>")
+    quiet = f"{first};font-weight:400;color:{colors.muted}"
+    rows += [
+        f'<tr><th scope="row" style="{quiet}"><s>{escape(name)}</s></th>'
+        f'<td colspan="{len(columns)}" style="padding:4px 0 4px 14px;color:{colors.muted};{line}">'
+        "left out: it cannot keep existing facilities</td></tr>"
+        for name in absent
+    ]
     return (
         '<div class="er-methods" role="region" aria-label="The methods in figures" tabindex="0" '
         'style="overflow-x:auto;font-size:0.95rem"><table style="width:100%;border-collapse:collapse;'

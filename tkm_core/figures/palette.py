@@ -46,6 +46,10 @@ class Palette:
     loss: str
     same: str
     area_alpha: int
+    water: str
+    park: str
+    road: str
+    street: str
 
     def facility(self, j: int) -> RGB:
         """Colour of facility j: the same on every map and chart; colours repeat, numbers do not."""
@@ -63,6 +67,16 @@ class Palette:
             place = (np.log10(np.asarray(t, dtype=float)) + 2) / 4
         share = np.clip((place - 0.22) / 0.5, 0, 1)
         return self._ramp(self.path, share)
+
+    def along_dial(self, m: int) -> list[RGB]:
+        """Blue to red over the m stops of a dial.
+
+        Examples
+        --------
+        >>> [to_hex(color) for color in LIGHT.along_dial(3)]
+        ['#2552C4', '#823C96', '#CE2029']
+        """
+        return self._ramp(self.path, np.linspace(0, 1, m))
 
     def by_distance(self, share: npt.ArrayLike) -> list[RGB]:
         """Near to far for shares from 0 to 1."""
@@ -128,6 +142,10 @@ LIGHT = Palette(
     loss="#C25A00",
     same="#D3DAD8",
     area_alpha=28,
+    water="#CFE0EA",
+    park="#DFEBDD",
+    road="#C3CCC9",
+    street="#DCE2E0",
 )  # fmt: skip
 DARK = Palette(
     name="dark",
@@ -149,6 +167,10 @@ DARK = Palette(
     loss="#FF9F4A",
     same="#46565D",
     area_alpha=26,
+    water="#1A2E3B",
+    park="#1A2A24",
+    road="#3A4A52",
+    street="#2A373E",
 )  # fmt: skip
 
 

@@ -9,9 +9,10 @@ from tkm_core.figures import drawing
 from tkm_core.figures.legend import distances_words, map_legend, tradeoff_words
 from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround, colour_scheme
-from tkm_core.planning import Plan, Row
-from tkm_core.stories import Part, Story
+from tkm_core.planning import Plan, Row, most_changed, place_names, stands_in
+from tkm_core.stories import Part, Story, facilities_text
 from tkm_core.units import format_length
+from tkm_core.wording import dial_text, listed
 
 CITATION = (
     "Efficient k-means with Individual Fairness via Exponential Tilting: the method; "
@@ -22,8 +23,8 @@ METHOD = (
     "every resident is served by the nearest facility, and each facility stands where long trips weigh more the "
     "further the dial t is turned up. At t = 0 it is ordinary k-means (the lowest mean squared distance); as t "
     "grows it approaches the plan in which the longest trip of each service area is as short as possible. t has no "
-    "unit: coordinates are divided by the spread of the data first. The comparison is k-means++ with ten restarts "
-    "on the same residents."
+    "unit: coordinates are divided by the spread of the data first. The lowest-average plan is k-means++, the best of "
+    "ten starts on the same residents."
 )
 LIMITS = (
     "Distances are straight lines, not roads or travel times. Sites are points on the map, not checked against "
@@ -34,14 +35,21 @@ STYLE = """
 :root { color-scheme: light; }
 body { font: 14px/1.5 "Public Sans", system-ui, -apple-system, "Segoe UI", sans-serif; color: #16242A;
   max-width: 780px; margin: 32px auto; padding: 0 24px; background: #fff; }
-h1 { font-size: 23px; line-height: 1.25; margin: 0 0 6px; } h2 { font-size: 15px; margin: 26px 0 6px; }
+h1 { font-size: 23px; line-height: 1.25; margin: 0 0 6px; }
+h2 { font-size: 15px; margin: 26px 0 6px; break-after: avoid; }
 .better { color: #0B6B4F; } .worse { color: #9C4A00; } .same, .muted, footer { color: #55656B; }
 svg { width: 100%; height: auto; display: block; } figure { margin: 14px 0; break-inside: avoid; }
+section { break-inside: avoid; } section.long { break-inside: auto; } tr { break-inside: avoid; }
+h2 + table, thead { break-before: avoid; } thead, thead + tbody tr:first-child { break-after: avoid; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 20px; break-inside: avoid; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; break-inside: avoid; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+thead { display: table-header-group; }
 th, td { padding: 4px 10px 4px 0; border-bottom: 1px solid #DCE3E1; text-align: right; }
-th:first-child, td:first-child { text-align: left; } thead th { font-weight: 500; color: #55656B; }
+th:first-child, td:first-child, .words { text-align: left; } td { overflow-wrap: break-word; }
+td:not(:first-child, .words) { white-space: nowrap; } dd, p { overflow-wrap: anywhere; }
+thead th { font-weight: 500; color: #55656B; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; } dt { color: #55656B; } dd { margin: 0; }
+footer { break-before: avoid; }
 footer { border-top: 1px solid #DCE3E1; margin-top: 28px; padding-top: 8px; font-size: 12px; }
 @media (max-width: 560px) { .pair { grid-template-columns: 1fr; } }
 @media print { body { margin: 0; max-width: none; padding: 0; font-size: 11pt; } @page { margin: 15mm; } }
@@ -78,8 +86,10 @@ def html_report(
         Name and source of the data, and the address of the plan; all shown as text.
     standard : float, optional
         The service standard in metres.
-    utility, fairness, budget
-        Of the trade-off chart.
+    utility, fairness : str
+        Axes of the trade-off chart, as for `tradeoff`.
+    budget : float, optional
+        Accepted increase of the average distance in percent, drawn there as a band.
     today : date, optional
         The date on the report.
 
@@ -89,44 +99,48 @@ def html_report(
         HTML.
     """
     look = replace(look, theme="light", streets=False)
-    evaluation, baseline = plan.evaluation(i, standard), plan.baseline_evaluation(standard)
+    evaluation, before = plan.evaluation(i, standard), plan.reference_evaluation(standard)
     ground = MapGround.of(
-        plan.residents, width=drawing.WIDTH, height=drawing.HEIGHT, existing=plan.baseline_lonlat[plan.k :]
+        plan.residents, width=drawing.WIDTH, height=drawing.HEIGHT, existing=plan.existing.lonlat
     )
-    legend = map_legend(colour_scheme(plan, look), ground, look, existing=plan.existing)
-    picture = drawing.map_svg(plan, i, evaluation, baseline, ground, look)
+    legend = map_legend(colour_scheme(plan, look), ground, look, plan=plan)
+    picture = drawing.map_svg(plan, i, evaluation, before, ground, look)
     trade = drawing.tradeoff_svg(plan, i, look, utility=utility, fairness=fairness, budget=budget)
-    near = drawing.distances_svg(evaluation, baseline, plan.residents.weights, look)
+    near = drawing.distances_svg(
+        evaluation, before, plan.residents.weights, look, heading=plan.reference.heading
+    )
+    near_words = distances_words(evaluation, before, look, words=plan.reference.words)
     settings = {
         "Data": f"{title}: {len(plan.residents):,} places, {plan.people:,.0f} {look.people}",
         "Source": source,
-        "Facilities": f"{plan.k} new" + (f", {plan.existing} existing" if plan.existing else ""),
-        "Dial": f"t = {plan.t[i]:g}",
-        "Reference": f"k-means++, 10 restarts, random seed {plan.random_state}",
+        "Facilities": facilities_text(plan),
+        "Dial": f"t = {dial_text(plan.t[i])}, random seed {plan.random_state}",
+        "Compared with": plan.reference.technical,
         "Map": str(plan.residents.report.crs or ""),
         "Data fingerprint": plan.residents.fingerprint,
         "Link": link,
     }
-    listed = "".join(
+    told = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in settings.items() if value
     )
     made = (today or date.today()).isoformat()
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}: {plan.k} facilities, t = {plan.t[i]:g}</title><style>{STYLE}</style></head><body>
+<title>{escape(title)}: {plan.k} new facilities, t = {dial_text(plan.t[i])}</title><style>{STYLE}</style></head><body>
 <p class="muted">EvenReach · {escape(title)} · {made}</p>
 <h1>{_toned(story.headline)}</h1>
 <p>{_toned(story.detail)}</p><p class="muted">{escape(story.context)}</p>
-<figure>{picture}<figcaption>{legend}</figcaption></figure>
-<h2>Key figures</h2>{_figures(story.rows)}
+{_new_sites(plan, i)}<figure>{picture}<figcaption>{legend}</figcaption></figure>
+<section><h2>Key figures</h2>{_figures(story.rows, story.reference.heading)}</section>
 <div class="pair"><figure><h2>Trade-off as the dial turns</h2>{trade}
 <figcaption class="muted">{escape(tradeoff_words(plan, i, utility, fairness, look))}</figcaption></figure>
 <figure><h2>Who lives how near</h2>{near}
-<figcaption class="muted">{escape(distances_words(evaluation, baseline, look))}</figcaption></figure></div>
-<h2>Sites</h2>{_sites(plan, i, look)}
-<h2>Further figures</h2>{_figures(story.more)}
-<h2>Settings</h2><dl>{listed}</dl>
-<h2>Method</h2><p>{escape(METHOD)}</p><p>{escape(LIMITS)}</p>
+<figcaption class="muted">{escape(near_words)}</figcaption></figure></div>
+{_places(plan, i, look)}
+<section class="long"><h2>Sites</h2>{_sites(plan, i, look)}</section>
+<section><h2>Further figures</h2>{_figures(story.more, story.reference.heading)}</section>
+<section><h2>Settings</h2><dl>{told}</dl></section>
+<section><h2>Method</h2><p>{escape(METHOD)}</p><p>{escape(LIMITS)}</p></section>
 <footer>{escape(CITATION)}</footer></body></html>"""
 
 
@@ -137,25 +151,64 @@ def _toned(parts: Sequence[Part]) -> str:
     )
 
 
-def _figures(rows: Sequence[Row]) -> str:
+def _figures(rows: Sequence[Row], heading: str) -> str:
     body = "".join(
-        f"<tr><td>{escape(row.label)}</td><td><b>{row.plan_text}</b></td><td>{row.baseline_text}</td>"
+        f"<tr><td>{escape(row.label)}</td><td><b>{row.plan_text}</b></td><td>{row.reference_text}</td>"
         f'<td class="{row.tone}">{row.change_text}</td></tr>'
         for row in rows
     )
-    head = "<tr><th>Figure</th><th>This plan</th><th>k-means++</th><th>Change</th></tr>"
+    head = f"<tr><th>Figure</th><th>This plan</th><th>{escape(heading)}</th><th>Change</th></tr>"
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _new_sites(plan: Plan, i: int) -> str:
+    """Where the new facilities stand, by the names people know."""
+    named = [
+        f"{number} in {where}"
+        for number, kind, where in zip(plan.numbers.tolist(), plan.kinds, stands_in(plan, i), strict=True)
+        if kind == "new" and where
+    ]
+    word = "New facility" if len(named) == 1 else "New facilities"
+    return f"<p>{word}: {escape(listed(named))}.</p>" if named else ""
+
+
+def _places(plan: Plan, i: int, look: Look) -> str:
+    """The places that gain and lose most, where places have names."""
+    changed = most_changed(plan, i)
+    if not any(changed):
+        return ""
+    parts = []
+    for title, places, word, verb in zip(
+        ("Places that gain most", "Places that lose most"),
+        changed,
+        ("closer", "farther"),
+        ("gains", "loses"),
+        strict=True,
+    ):
+        body = "".join(
+            f"<tr><td>{escape(place.name)}</td><td>{place.people:,.0f}</td>"
+            f"<td>{format_length(abs(place.change), look.unit)} {word}</td></tr>"
+            for place in places
+        )
+        head = f"<tr><th>Place</th><th>{escape(look.people.capitalize())}</th><th>On average</th></tr>"
+        table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+        nobody = f"<p>No place {verb} against {escape(plan.reference.words)}.</p>"
+        parts.append(f"<section><h2>{title}</h2>{table if places else nobody}</section>")
+    return f'<div class="pair">{"".join(parts)}</div>'
 
 
 def _sites(plan: Plan, i: int, look: Look) -> str:
     found = plan.evaluation(i, None)
     body = "".join(
-        f"<tr><td>{j + 1} ({escape(f'{kind}: {name}' if name else kind)})</td><td>{lat:.5f}</td><td>{lon:.5f}</td>"
+        f'<tr><td>{number} ({escape(f"{kind}: {name}" if name else kind)})</td><td class="words">{escape(where)}</td>'
+        f"<td>{lat:.5f}</td><td>{lon:.5f}</td>"
         f"<td>{served:,.0f}</td><td>{format_length(far, look.unit)}</td></tr>"
-        for j, (kind, name, (lon, lat), served, far) in enumerate(
+        for number, kind, name, where, (lon, lat), served, far in (
             zip(
+                plan.numbers.tolist(),
                 plan.kinds,
                 plan.names,
+                stands_in(plan, i),
                 plan.centers_lonlat(i).tolist(),
                 found.population.tolist(),
                 found.max_distance.tolist(),
@@ -164,7 +217,8 @@ def _sites(plan: Plan, i: int, look: Look) -> str:
         )
     )
     head = (
-        f"<tr><th>Facility</th><th>Latitude</th><th>Longitude</th><th>Serves, {escape(look.people)}</th>"
+        f'<tr><th>Facility</th><th class="words">{"In" if place_names(plan.residents) else ""}</th><th>Latitude</th>'
+        f"<th>Longitude</th><th>Serves, {escape(look.people)}</th>"
         "<th>Longest trip</th></tr>"
     )
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"

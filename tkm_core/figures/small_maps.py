@@ -14,7 +14,8 @@ from tkm_core.figures.geometry import Cells, View, fit, gather
 from tkm_core.figures.look import Look
 from tkm_core.figures.palette import to_hex
 from tkm_core.figures.svg import Sheet, line, picture, text
-from tkm_core.planning import Compared, service_areas
+from tkm_core.methods import Solution
+from tkm_core.planning import Compared, Plan, service_areas
 from tkm_core.residents import Residents
 from tkm_core.units import format_length
 from tkm_core.wording import singular
@@ -45,18 +46,18 @@ class SmallGround:
         )
 
 
-def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look, new: int | None = None) -> str:
+def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look, plan: Plan | None = None) -> str:
     """A method's facilities and service areas as a small SVG.
 
     Parameters
     ----------
     one : Compared
     numbers : ndarray of shape (k',)
-        Number of each facility, from 0: its colour and its label.
+        For each facility the plan's facility it is paired with, from 0 (see `facility_numbers`).
     ground : SmallGround
     look : Look
-    new : int, optional
-        Facilities from this number on exist already; by default none does.
+    plan : Plan, optional
+        Whose numbers and colours the facilities have; without it they are numbered from 1.
 
     Returns
     -------
@@ -68,15 +69,57 @@ def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look, new
     areas = service_areas(residents, ground.hull, sites)
     parts = [
         *sheet.ground(),
-        *sheet.areas(areas, numbers.tolist(), opacity=0.14, seam=1.5),
-        *_crowd(one, numbers, ground, sheet),
+        *sheet.areas(areas, colours_of(numbers, plan).tolist(), opacity=0.14, seam=1.5),
+        *_crowd(one, colours_of(numbers, plan), ground, sheet),
         *_farthest(one, sites, ground, sheet),
     ]
-    for number, (x, y) in zip(numbers.tolist(), sheet.at(residents.to_lonlat(sites)).tolist(), strict=True):
-        square = one.solution.centers_are_points or (new is not None and number >= new)
-        parts.append(_site(x, y, number, "rect" if square else "circle", look))
+    places = sheet.at(residents.to_lonlat(sites)).tolist()
+    labels, fills = known_by(numbers, plan).tolist(), colours_of(numbers, plan).tolist()
+    for number, label, fill, (x, y) in zip(numbers.tolist(), labels, fills, places, strict=True):
+        stays = plan is not None and plan.k <= number < len(plan.numbers)
+        square = one.solution.centers_are_points or stays
+        parts.append(_site(x, y, label, fill, "rect" if square else "circle", look))
     parts += sheet.scale(width=1.4, lift=4)
-    return picture(*SMALL, parts, small_map_words(one, numbers, ground, look))
+    return picture(*SMALL, parts, small_map_words(one, known_by(numbers, plan), ground, look))
+
+
+def small_plan_map(plan: Plan, i: int, ground: SmallGround, look: Look) -> str:
+    """A plan at one setting of the dial as a small SVG.
+
+    Parameters
+    ----------
+    plan : Plan
+    i : int
+        Setting of the dial.
+    ground : SmallGround
+        Of the same residents.
+    look : Look
+
+    Returns
+    -------
+    str
+        SVG.
+    """
+    centers, found = plan.path.centers[i], plan.evaluation(i)
+    labels = np.asarray(found.labels, np.int32)
+    sites = Solution("tkm", centers, labels, 0.0, False, None, None, (), {}, {})  # noqa: FBT003  as Solution has it
+    one = Compared("tkm", float(plan.t[i]), sites, found)
+    return small_map(one, np.arange(len(centers)), ground, look, plan)
+
+
+def known_by(numbers: Ints, plan: Plan | None) -> Ints:
+    """The numbers that facilities are known by, from those they are paired with; surplus ones come last."""
+    if plan is None:
+        return numbers + 1
+    surplus = np.arange(len(numbers)) + 1 + max(len(plan.existing) + plan.k, 0)
+    return np.concatenate([plan.numbers, surplus])[numbers]
+
+
+def colours_of(numbers: Ints, plan: Plan | None) -> Ints:
+    """Their colours on the Plan page; surplus facilities go on from there."""
+    if plan is None:
+        return numbers
+    return np.concatenate([plan.colours, np.arange(len(numbers)) + len(plan.numbers)])[numbers]
 
 
 def _crowd(one: Compared, numbers: Ints, ground: SmallGround, sheet: Sheet) -> list[str]:
@@ -110,23 +153,23 @@ def _farthest(one: Compared, sites: Floats, ground: SmallGround, sheet: Sheet) -
     ]
 
 
-def _site(x: float, y: float, number: int, shape: str, look: Look) -> str:
+def _site(x: float, y: float, number: int, colour: int, shape: str, look: Look) -> str:
     """A numbered mark: round where it may stand anywhere, square where it exists or stands on a resident's place."""
     colors = look.palette
-    fill = colors.facility(number)
+    fill = colors.facility(colour)
     style = f'fill="{to_hex(fill)}" stroke="{colors.ink}" stroke-width="1.5"'
     mark = (
         f'<circle cx="{x}" cy="{y}" r="8" {style}/>'
         if shape == "circle"
         else f'<rect x="{x - 7.5:.1f}" y="{y - 7.5:.1f}" width="15" height="15" rx="2" {style}/>'
     )
-    return mark + text(x, y + 3.8, str(number + 1), colors.text_on(fill), bold=True)
+    return mark + text(x, y + 3.8, str(number), colors.text_on(fill), bold=True)
 
 
 def small_map_words(one: Compared, numbers: Ints, ground: SmallGround, look: Look) -> str:
     """What a small map shows, for those who do not see it."""
     served = ", ".join(
-        f"{number + 1} serves {people:,.0f}"
+        f"{number} serves {people:,.0f}"
         for number, people in sorted(zip(numbers.tolist(), one.evaluation.population.tolist(), strict=True))
     )
     return (
@@ -141,7 +184,7 @@ def small_maps(
     numbers: Sequence[Ints],
     ground: SmallGround,
     look: Look,
-    new: int | None = None,
+    plan: Plan | None = None,
 ) -> str:
     """All maps side by side as HTML, each with its name and its two figures; as many in a row as fit."""
     colors = look.palette
@@ -152,17 +195,18 @@ def small_maps(
             f"average {format_length(found.mean_distance, look.unit)}, "
             f"farthest {format_length(found.largest_distance, look.unit)}"
         )
-        picture = base64.b64encode(small_map(one, own, ground, look, new).encode()).decode()
+        picture = base64.b64encode(small_map(one, own, ground, look, plan).encode()).decode()
         rim = colors.accent if one.name == "tkm" else colors.border
         cards.append(
             f'<figure style="margin:0"><figcaption style="margin-bottom:6px;line-height:1.35;color:{colors.ink}">'
             f'<b>{escape(one.title)}</b><br><span style="color:{colors.muted};font-size:0.93rem">{escape(told)}'
             f'</span></figcaption><img src="data:image/svg+xml;base64,{picture}" '
-            f'alt="{escape(small_map_words(one, own, ground, look))}" width="{SMALL[0]}" height="{SMALL[1]}" '
+            f'alt="{escape(small_map_words(one, known_by(own, plan), ground, look))}" '
+            f'width="{SMALL[0]}" height="{SMALL[1]}" '
             f'style="width:100%;height:auto;display:block;box-sizing:border-box;border-radius:7px;'
             f'border:{2 if one.name == "tkm" else 1}px solid {rim}"></figure>'
         )
-    cards.append(_legend(ground, look, existing=new is not None))
+    cards.append(_legend(ground, look, existing=plan is not None and plan.n_existing > 0))
     return (
         '<div class="er-maps" style="display:grid;gap:16px;'
         f'grid-template-columns:repeat(auto-fill,minmax(max(158px,22%),1fr))">{"".join(cards)}</div>'
@@ -188,7 +232,7 @@ def _legend(ground: SmallGround, look: Look, *, existing: bool) -> str:
     lines = [f'<span style="{style}"></span>{escape(text)}' for style, text in items]
     lines.append("numbers and colours as on the Plan page")
     if ground.cells is not None:
-        cells = format_length(ground.cells.metres, look.unit)
+        cells = format_length(ground.cells.metres, look.length_unit)
         lines.append(f"too many {escape(look.people)} for single dots: cells of {cells}")
     return (
         f'<div class="er-legend" style="color:{colors.muted};font-size:0.93rem;line-height:1.5;padding-top:44px">'

@@ -39,7 +39,7 @@ class Sheet:
     def ground(self) -> list[str]:
         """The ground and its grid."""
         colors = self.look.palette
-        lines = grid(self.view, self.look.unit)[1]
+        lines = grid(self.view, self.look.length_unit)[1]
         return [
             f'<rect width="{self.width}" height="{self.height}" rx="6" fill="{colors.ground}"/>',
             *(line(self.at(each), colors.grid, 1) for each in lines),
@@ -55,8 +55,23 @@ class Sheet:
             f'fill="{to_hex(colors.facility(number))}" fill-opacity="{opacity}" '
             f'stroke="{colors.page}" stroke-width="{seam}"/>'
             for number, area in zip(numbers, areas, strict=True)
-            for part in getattr(area, "geoms", [area])
-            if not part.is_empty
+            for part in shapely.get_parts(area)
+            if part.geom_type == "Polygon" and not part.is_empty
+        ]
+
+    def shaded(
+        self, areas: Iterable[shapely.Geometry | None], classes: npt.NDArray[np.int64], tints: Sequence[RGB]
+    ) -> list[str]:
+        """Residents as the areas they live in, in the colours of their classes."""
+        page = self.look.palette.page
+        return [
+            f'<path d="{"".join(_ring(self.at(ring.coords)) for ring in (part.exterior, *part.interiors))}" '
+            f'fill="{to_hex(tints[number])}" fill-opacity="0.6" fill-rule="evenodd" '
+            f'stroke="{page}" stroke-width="0.6"/>'
+            for number, area in zip(classes.tolist(), areas, strict=True)
+            if area is not None
+            for part in shapely.get_parts(area)
+            if part.geom_type == "Polygon"
         ]
 
     def cells(self, cells: Cells, picture: npt.NDArray[np.uint8]) -> str:
@@ -83,11 +98,11 @@ class Sheet:
 
     def scale(self, *, width: float, lift: float) -> list[str]:
         """The scale bar, and its length `lift` pixels above it."""
-        bar, ink = scale_bar(self.view, self.look.unit), self.look.palette.ink
+        bar, ink = scale_bar(self.view, self.look.length_unit), self.look.palette.ink
         x, y = self.at(bar.label).tolist()
         return [
             *(line(self.at(each), ink, width) for each in (bar.line, *bar.ticks)),
-            text(x, y - lift, f"{bar.length:g} {self.look.unit}", ink),
+            text(x, y - lift, f"{bar.length:g} {self.look.length_unit}", ink),
         ]
 
 
@@ -98,6 +113,11 @@ def picture(width: int, height: int, parts: Iterable[str], title: str) -> str:
         f'aria-label="{escape(title)}" font-family="Public Sans, system-ui, sans-serif" font-size="12">'
         f"{''.join(parts)}</svg>"
     )
+
+
+def _ring(spots: Floats) -> str:
+    """A closed line of an SVG path."""
+    return "M" + "L".join(f"{x:g} {y:g}" for x, y in spots.tolist()) + "Z"
 
 
 def points(spots: Floats) -> str:

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from tkm_core.figures.charts import FAIRNESS, UTILITY, layout, mark, veil
 from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.labels import corner, nearby, shared
 from tkm_core.figures.look import Look
+from tkm_core.figures.palette import to_hex
 from tkm_core.measures import Measure
 from tkm_core.planning import Plan
+from tkm_core.wording import dial_text
 
 TINTS = 12  # colours of the curve
 
@@ -28,7 +31,7 @@ def tradeoff(
     others: Mapping[str, tuple[float, float]] | None = None,
     height: int = 232,
 ) -> DrawnFigure:
-    """Utility against fairness over t, the current t marked, k-means++ and other methods beside it.
+    """Utility against fairness over t, the current t marked, the reference and other methods beside it.
 
     Parameters
     ----------
@@ -51,45 +54,55 @@ def tradeoff(
         Its trace named "plans" holds one point a t in the order of the path, so a click tells the t.
     """
     colors, across, up = look.palette, UTILITY[utility], FAIRNESS[fairness]
-    x = across.value(getattr(plan.curve, utility), look.unit)
-    y = up.value(getattr(plan.curve, fairness), look.unit)
-    base_x = float(across.value(plan.curve.baseline[utility], look.unit))
-    base_y = float(up.value(plan.curve.baseline[fairness], look.unit))
+    x = significant(across.value(getattr(plan.curve, utility), look.unit))
+    y = significant(up.value(getattr(plan.curve, fairness), look.unit))
+    before, heading = plan.reference_evaluation(), escape(plan.reference.heading)
+    lowest = float(across.value(plan.curve.baseline[utility], look.unit))
     measured = {
         name: (float(across.value(one, look.unit)), float(up.value(two, look.unit)))
         for name, (one, two) in (others or {}).items()
     }
-    box = (min(*x, base_x), max(*x, base_x)), (min(*y, base_y), max(*y, base_y))
-    rivals = nearby(measured, *box)
+    measured = {heading: (across.of(before, look.unit), up.of(before, look.unit)), **measured}
+    rivals = dict(nearby(measured, (min(x), max(x)), (min(y), max(y))))
+    own = rivals.pop(heading, None)
     frame = layout(look, height=height, x=across.label(look.unit), y=up.label(look.unit))
-    frame["xaxis"]["range"] = _padded([*x, base_x, *(one for one, _ in rivals.values())], 0.07, 0.09)
-    frame["yaxis"]["range"] = _padded([*y, base_y, *(two for _, two in rivals.values())], 0.12, 0.2)
+    marks = {**rivals, **({heading: own} if own else {})}
+    frame["xaxis"]["range"] = _padded([*x, *(one for one, _ in marks.values())], 0.07, 0.09)
+    frame["yaxis"]["range"] = _padded([*y, *(two for _, two in marks.values())], 0.12, 0.2)
     traces = [*_coloured(x, y, plan, look), _plans(x, y, plan, across, up, look)]
-    traces.append(mark([base_x], [base_y], colors.page, colors.ink, "k-means++", 10))
+    if own:
+        traces.append(mark([own[0]], [own[1]], colors.page, colors.ink, heading, 10))
     if rivals:
         rival_x, rival_y = zip(*rivals.values(), strict=True)
         traces.append(mark(rival_x, rival_y, colors.page, colors.muted, list(rivals), 8, symbol="diamond"))
-    traces.append(mark([x[i]], [y[i]], colors.ink, colors.page, f"this plan, t = {plan.t[i]:g}", 12))
+    traces.append(mark([x[i]], [y[i]], colors.ink, colors.page, f"this plan, t = {dial_text(plan.t[i])}", 12))
     spans = [high - low for low, high in (frame["xaxis"]["range"], frame["yaxis"]["range"])]
-    named = shared({"k-means++": (base_x, base_y), **rivals}, spans[0] * 0.3, spans[1] * 0.14)
+    named = shared(marks, spans[0] * 0.3, spans[1] * 0.14)
     notes = [
         *(_note(one, two, name, frame, colors.ink, above=True) for one, two, name in named),
         _note(
-            float(x[i]), float(y[i]), f"<b>this plan</b>, t = {plan.t[i]:g}", frame, colors.ink, above=False
+            float(x[i]),
+            float(y[i]),
+            f"<b>this plan</b>, t = {dial_text(plan.t[i])}",
+            frame,
+            colors.ink,
+            above=False,
         ),
     ]
     if any(abs(one - x[i]) < spans[0] * 0.3 and abs(two - y[i]) < spans[1] * 0.14 for one, two, _ in named):
         notes[-1] |= {"yanchor": "top", "yshift": -3}  # below the point: above it stands another name
     if not (abs(x[-1] - x[i]) < spans[0] * 0.35 and abs(y[-1] - y[i]) < spans[1] * 0.14):
         end = colors.path[-1]
-        notes.append(_note(float(x[-1]), float(y[-1]), f"t = {plan.t[-1]:g}", frame, end, above=True))
-    beyond = [f"{name} {one:.3g}, {two:.3g}" for name, (one, two) in measured.items() if name not in rivals]
+        notes.append(
+            _note(float(x[-1]), float(y[-1]), f"t = {dial_text(plan.t[-1])}", frame, end, above=True)
+        )
+    beyond = [f"{name} {one:.3g}, {two:.3g}" for name, (one, two) in measured.items() if name not in marks]
     if beyond:
         notes.append(corner(f"off the chart: {'; '.join(beyond)}", colors.muted))
     notes = [{**note, "bgcolor": veil(look)} for note in notes]
     shapes = []
     if budget is not None and utility == "mean_distance":
-        limit = base_x * (1 + budget / 100)
+        limit = lowest * (1 + budget / 100)
         shapes = _band(limit, frame, colors.accent)
         notes.append(
             {
@@ -109,7 +122,7 @@ def tradeoff(
 
 def _coloured(x: Floats, y: Floats, plan: Plan, look: Look) -> list[dict[str, Any]]:
     """The curve in a few colours from blue to red, with gaps where the arrangement jumps."""
-    tints = look.palette.along_path(plan.t)
+    tints = look.palette.along_dial(len(plan))
     jumps = np.diff(plan.path.arrangement) != 0
     edges = np.linspace(0, len(x) - 1, TINTS + 1).astype(int)
     traces = []
@@ -128,7 +141,7 @@ def _coloured(x: Floats, y: Floats, plan: Plan, look: Look) -> list[dict[str, An
                 "mode": "lines",
                 "x": xs,
                 "y": ys,
-                "line": {"width": 3, "color": "rgb({},{},{})".format(*tints[(first + last) // 2])},
+                "line": {"width": 3, "color": to_hex(tints[(first + last) // 2])},
                 "hoverinfo": "skip",
             }
         )
@@ -143,16 +156,16 @@ def _plans(x: Floats, y: Floats, plan: Plan, across: Measure, up: Measure, look:
         "name": "plans",
         "x": x.tolist(),
         "y": y.tolist(),
-        "customdata": [[float(t)] for t in plan.t],
+        "customdata": [[dial_text(t), number] for number, t in enumerate(plan.t.tolist())],
         "marker": {
             "size": 9,
             "opacity": 0.35,
-            "color": ["rgb({},{},{})".format(*tint) for tint in look.palette.along_path(plan.t)],
+            "color": [to_hex(tint) for tint in look.palette.along_dial(len(plan))],
         },
         "selected": {"marker": {"opacity": 0.35}},
         "unselected": {"marker": {"opacity": 0.35}},
-        "hovertemplate": f"t = %{{customdata[0]:g}}<br>{across.axis} %{{x:.3g}}<br>{up.axis} %{{y:.3g}}"
-        "<br>click to take it<extra></extra>",
+        "hovertemplate": f"t = %{{customdata[0]}}<br>{across.words(look.unit)} %{{x:.3g}}<br>"
+        f"{up.words(look.unit)} %{{y:.3g}}<br>click to take it<extra></extra>",
     }
 
 
@@ -196,6 +209,17 @@ def _band(limit: float, frame: dict[str, Any], color: str) -> list[dict[str, Any
             **across,
         },
     ]
+
+
+def significant(values: Floats, digits: int = 5) -> Floats:
+    """Values to so many significant digits: no screen shows more, and all of them are sent at every turn of the dial.
+
+    Examples
+    --------
+    >>> significant(np.array([12.3456789, 0.00123456789])).tolist()
+    [12.346, 0.0012346]
+    """
+    return np.array([float(f"{value:.{digits}g}") for value in np.asarray(values).tolist()])
 
 
 def _padded(values: Sequence[float], before: float, after: float) -> list[float]:

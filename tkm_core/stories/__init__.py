@@ -2,26 +2,34 @@
 
 from tkm_core.stories.how_many_story import one_more
 from tkm_core.stories.methods_story import (
+    RATIO,
     freedom,
     left_out,
-    other_arrangement,
     ratio_words,
     remarks,
     sampling,
     verdict,
 )
-from tkm_core.stories.plan_story import Part, Story, tell_plan
+from tkm_core.stories.plan_story import Part, Story, facilities_text, tell_plan
+from tkm_core.stories.portfolio_story import tell_portfolio
+from tkm_core.stories.setting_story import tell_move, tell_moves, tell_pins, tell_setting
 
 __all__ = [
+    "RATIO",
     "Part",
     "Story",
+    "facilities_text",
     "freedom",
     "left_out",
     "one_more",
-    "other_arrangement",
     "ratio_words",
     "remarks",
     "sampling",
+    "tell_move",
+    "tell_moves",
+    "tell_pins",
     "tell_plan",
+    "tell_portfolio",
+    "tell_setting",
     "verdict",
 ]

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tkm_core.evaluation import Evaluation
 from tkm_core.measures import MEASURES
 from tkm_core.methods import describe
-from tkm_core.planning import Compared, decimals, keeps_existing
+from tkm_core.planning import Compared, decimals
 from tkm_core.stories.plan_story import Part
-from tkm_core.units import METRES
 from tkm_core.wording import listed, number_word, rank_word
 
 
@@ -100,36 +98,26 @@ def sampling(compared: Sequence[Compared], n: int, people: str) -> str:
     )
 
 
-def other_arrangement(compared: Sequence[Compared], on_the_dial: Evaluation, unit: str) -> str:
-    """A sentence where TKM, run by itself, ends elsewhere than the plan's path over t; empty where it does not."""
-    own = next((one for one in compared if one.name == "tkm"), None)
-    if own is None:
-        return ""
-    change = own.evaluation.city_cost / on_the_dial.city_cost - 1 if on_the_dial.city_cost else 0.0
-    if abs(change) < 5e-4:
-        return ""
-    way = "lower" if change < 0 else "higher"
-    mine, there = (f"{found.largest_distance / METRES[unit]:,.1f}" for found in (own.evaluation, on_the_dial))
-    trip = f", its longest trip {mine} instead of {there} {unit}" if mine != there else ""
-    return (
-        f"Run by itself, TKM ends in another arrangement than the Plan page shows at this t: its tilted cost is "
-        f"{100 * abs(change):.1f} % {way}{trip}."
-    )
+RATIO = (
+    "a person's distance divided by the radius around their home in which as many people live as a facility serves on "
+    "average; the worst of all"
+)
+"""What the neighbourhood ratio is; the glossary says the same."""
 
 
 def ratio_words(compared: Sequence[Compared]) -> str:
     """What the neighbourhood ratio is, or why there is none."""
     ratios = [one.evaluation.fairness_ratio for one in compared]
     if any(ratio is None for ratio in ratios):
-        return "The neighbourhood ratio is left out: for so many it would take too long."
+        return (
+            "The neighbourhood ratio, which compares everyone with their neighbours, is left out: "
+            "for so many it would take too long."
+        )
     endless = np.isinf(np.array(ratios, dtype=float))
     why = "one place alone holds as many people as a facility serves on average, so the radius around it is 0"
     if endless.all():
         return f"There is no neighbourhood ratio: {why}, and no distance can be divided by it."
-    return (
-        "Neighbourhood ratio: the largest distance divided by the radius in which as many people live as a facility "
-        "serves on average; JKL promises at most 2." + (f" ∞: {why}." if endless.any() else "")
-    )
+    return f"Neighbourhood ratio: {RATIO}; JKL promises at most 2." + (f" ∞: {why}." if endless.any() else "")
 
 
 def left_out(names: Sequence[str], existing: int) -> str:
@@ -140,7 +128,7 @@ def left_out(names: Sequence[str], existing: int) -> str:
     >>> left_out(["tkm", "jkl", "mv"], 3)
     'JKL and MV place every facility anew and cannot keep your 3 existing ones: they are left out here.'
     """
-    unable = [describe(name).title for name in names if not keeps_existing(name)]
+    unable = [describe(name).title for name in names if not describe(name).keeps_existing]
     if not unable or not existing:
         return ""
     many = len(unable) > 1

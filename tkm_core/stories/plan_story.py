@@ -1,6 +1,7 @@
 """What a plan does to people, in words and in a table: written once, for app, report and command line."""
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -8,9 +9,9 @@ import numpy as np
 from tkm_core.arrays import Floats
 from tkm_core.evaluation import Evaluation
 from tkm_core.measures import KEY, MEASURES, MORE, Measure, figure_decimals, shown_in
-from tkm_core.planning import Plan, Row, Tone, distance_decimals, rounded_row
-from tkm_core.units import METRES, WORDS, check_unit
-from tkm_core.wording import counted, listed, singular
+from tkm_core.planning import AVERAGE, Plan, Reference, Row, Tone, distance_decimals, rounded_row
+from tkm_core.units import METRES, ONE, WORDS, check_unit, worded
+from tkm_core.wording import counted, dial_text, listed, singular
 
 
 @dataclass(frozen=True)
@@ -23,21 +24,23 @@ class Part:
 
 @dataclass(frozen=True)
 class Story:
-    """What a plan does, against k-means++.
+    """What a plan does, compared with its reference.
 
     Attributes
     ----------
     headline : tuple of Part
         One sentence: the farthest, the average, and who pays.
     detail : tuple of Part
-        Further sentences: how much losers lose and gainers gain, every other key figure that gets worse, and
-        whether k-means++ is simply better. May be empty.
+        Further sentences: how much losers lose and gainers gain, every other key figure that gets worse, whether
+        the reference is simply better, and whether another setting is. May be empty.
     context : str
-        What is compared: "6 facilities for 932 homes, tilted k-means at t = 0.3 against k-means++."
+        What is compared: "6 facilities for 932 homes, compared with the lowest-average plan (k-means++)."
     rows, more : tuple of Row
         The key figures, and the rest.
     losers, gainers : float
-        How many people travel noticeably farther, or less far, than under k-means++.
+        How many people travel noticeably farther, or less far, than in the reference.
+    reference : Reference
+        What the plan is compared with.
     """
 
     headline: tuple[Part, ...]
@@ -47,6 +50,7 @@ class Story:
     more: tuple[Row, ...]
     losers: float
     gainers: float
+    reference: Reference = AVERAGE
 
     @property
     def headline_text(self) -> str:
@@ -67,16 +71,17 @@ class Story:
 def tell_plan(
     plan: Plan, i: int, *, unit: str = "km", standard: float | None = None, people: str = "residents"
 ) -> Story:
-    """What setting i of a plan does against k-means++, in words and figures.
+    """What setting i of a plan does compared with its reference, in words and figures.
 
     Parameters
     ----------
     plan : Plan
     i : int
         Setting of the dial.
-    unit : {"km", "mi"}
+    unit : {"km", "mi", "min"}
+        Where trips cannot be shown in it, the plan's own unit is taken.
     standard : float, optional
-        A service standard in metres.
+        A service standard in metres, or in minutes where the plan is.
     people : str
         Who is served, in the plural: "homes".
 
@@ -86,48 +91,104 @@ def tell_plan(
 
     Examples
     --------
-    >>> from tkm_core.planning.plan import make_plan
+    >>> from tkm_core.planning import make_plan
     >>> from tkm_core.residents.samples import load_sample
-    >>> plan = make_plan(load_sample("generated", n=300), 3)
+    >>> plan = make_plan(load_sample("generated", n=300), 3, with_t=0.3)
     >>> tell_plan(plan, plan.index(0.3), people="homes").context
-    '3 facilities for 300 homes, tilted k-means at t = 0.3 against k-means++.'
+    '3 facilities for 300 homes, compared with the lowest-average plan (k-means++). The fairness dial is at t = 0.3.'
     """
-    new = counted(plan.k, "facility", "facilities")
-    if plan.existing:
-        new = (
-            f"{plan.k} new and {plan.existing} existing {'facility' if plan.existing == 1 else 'facilities'}"
-        )
+    unit = plan.shown_unit(unit)
     served = counted(round(plan.people), singular(people), people)
-    rival = "k-means++ with the same existing ones" if plan.existing else "k-means++"
-    context = f"{new} for {served}, tilted k-means at t = {plan.t[i]:g} against {rival}."
-    if plan.today is not None:
-        context = f"{context} {_today(plan.today, plan.existing, unit)}"
-    return tell(
-        plan.evaluation(i, standard),
-        plan.baseline_evaluation(standard),
+    rival = plan.reference.technical
+    if plan.reference.kind == "average" and plan.n_existing:
+        kept = dict.fromkeys(kind for kind in plan.kinds if kind != "new")
+        rival = f"{rival} with the same {' and '.join(kept)} ones"
+    context = f"{facilities_text(plan)} for {served}, compared with {rival}."
+    if plan.k:
+        context = f"{context} The fairness dial is at t = {dial_text(plan.t[i])}."
+    if plan.rules.travel.sentence:
+        context = f"{context} {plan.rules.travel.sentence}"
+    if plan.today is not None and plan.reference.kind != "today":
+        context = f"{context} {_today(plan.today, plan.n_today, unit)}"
+    found, before = plan.evaluation(i, standard), plan.reference_evaluation(standard)
+    story = tell(
+        found,
+        before,
         plan.residents.weights,
         context=context,
         unit=unit,
         standard=standard,
         people=people,
+        reference=plan.reference,
+    )
+    teller = _Teller(people, unit, distance_decimals(found, before, unit), plan.people, plan.reference)
+    if plan.is_today and plan.reference.kind != "saved":
+        served = counted(round(plan.people), singular(people), people)
+        return replace(
+            story,
+            headline=tuple(teller.state(found, standard)),
+            detail=(),
+            context=f"{facilities_text(plan)} for {served}, as things stand today.",
+        )
+    remark = _better_setting(plan, i, teller)
+    return (
+        replace(story, detail=(*story.detail, Part(f" {remark}" if story.detail else remark)))
+        if remark
+        else story
+    )
+
+
+def facilities_text(plan: Plan) -> str:
+    """How many facilities a plan has: "4 new and 24 existing facilities", with those it closes.
+
+    Examples
+    --------
+    >>> from tkm_core.planning import make_plan
+    >>> from tkm_core.residents.samples import load_sample
+    >>> sites = [[-0.1, 51.5], [-0.12, 51.52], [-0.08, 51.49]]
+    >>> facilities_text(make_plan(load_sample("generated", n=200), 2, fixed_lonlat=sites, closed=[1]))
+    '2 new and 2 existing facilities (1 closed)'
+    """
+    if not len(plan.existing):
+        return counted(plan.k, "facility", "facilities")
+    kinds = Counter(plan.kinds)
+    noun = "facility" if list(kinds.values())[-1] == 1 else "facilities"
+    told = listed([f"{count} {kind}" for kind, count in kinds.items()])
+    return f"{told} {noun}" + (f" ({len(plan.closed)} closed)" if plan.closed else "")
+
+
+def _better_setting(plan: Plan, i: int, teller: "_Teller") -> str:
+    """Where another setting has the same longest trip and a shorter average, say so."""
+    j = plan.dominated(i)
+    if j is None:
+        return ""
+    saved = round(
+        (plan.curve.mean_distance[i] - plan.curve.mean_distance[j]) / METRES[teller.unit], teller.decimals
+    )
+    if saved <= 0:
+        return ""
+    return (
+        f"With the dial at t = {dial_text(plan.t[j])} the longest trip is no longer than here, and the average trip is "
+        f"{teller.length(saved)} shorter."
     )
 
 
 def tell(
     plan: Evaluation,
-    baseline: Evaluation,
+    before: Evaluation,
     weights: Floats,
     *,
     context: str,
     unit: str = "km",
     standard: float | None = None,
     people: str = "residents",
+    reference: Reference = AVERAGE,
 ) -> Story:
     """Compare two evaluations of the same residents, in metres, in words and rows.
 
     Parameters
     ----------
-    plan, baseline : Evaluation
+    plan, before : Evaluation
         In metres, with `standard` if a row on it is wanted.
     weights : ndarray of shape (n,)
         People at each point.
@@ -139,37 +200,39 @@ def tell(
         The service standard in metres.
     people : str
         Who is served, in the plural.
+    reference : Reference
+        What `before` is.
 
     Returns
     -------
     Story
     """
     check_unit(unit)
-    decimals = distance_decimals(plan, baseline, unit)
+    decimals = distance_decimals(plan, before, unit)
     limit = f"{(standard or 0) / METRES[unit]:g} {unit}"
     words = {"one": singular(people), "many": people.capitalize(), "people": people, "standard": limit}
     rows, more = (
         tuple(
-            _row(measure, words, plan, baseline, unit, decimals)
+            _row(measure, words, plan, before, unit, decimals)
             for key, measure in shown_in(place).items()
-            if getattr(plan, key) is not None and getattr(baseline, key) is not None
+            if getattr(plan, key) is not None and getattr(before, key) is not None
         )
         for place in (KEY, MORE)
     )
     by_key = {row.key: row for row in rows}
     farthest, average = by_key["largest_distance"], by_key["mean_distance"]
     others = tuple(row for row in rows if row not in (farthest, average))
-    change = (baseline.distance - plan.distance) / METRES[unit]
+    change = (before.distance - plan.distance) / METRES[unit]
     step = 0.5 * 10.0**-decimals  # what is shown as no change is no change
     losing, gaining = change <= -step, change >= step
-    teller = _Teller(people, unit, decimals, float(weights.sum()))
+    teller = _Teller(people, unit, decimals, float(weights.sum()), reference)
     losers, gainers = float(weights[losing].sum()), float(weights[gaining].sum())
     still = not losers and not gainers and farthest.tone == average.tone == "same"
     if still:
         certain = (
             "Nothing changes" if all(row.tone == "same" for row in rows) else "Nothing changes noticeably"
         )
-        headline = [Part(certain, "same"), Part(f": {teller.every_trip()} with k-means++.")]
+        headline = [Part(certain, "same"), Part(f": {teller.every_trip()} {reference.than}.")]
     else:
         headline = [
             *teller.farthest(farthest),
@@ -186,22 +249,24 @@ def tell(
     ]
     told = [sentence for sentence in sentences if sentence]
     detail = [part for sentence in told for part in (Part(" "), *sentence)][1:]
-    return Story(tuple(headline), tuple(detail), context, rows, more, losers, gainers)
+    return Story(tuple(headline), tuple(detail), context, rows, more, losers, gainers, reference)
 
 
 def _today(found: Evaluation, count: int, unit: str) -> str:
     """What the existing facilities do today, without the new ones, in a sentence."""
-    length = _Teller("", unit, distance_decimals(found, found, unit), 0.0).length
+    length = _Teller("", unit, distance_decimals(found, found, unit), 0.0, AVERAGE).length
     mean, most = (length(metres / METRES[unit]) for metres in (found.mean_distance, found.largest_distance))
-    subject = "Today, with the existing one" if count == 1 else f"Today, with the {count} existing ones"
-    return f"{subject} alone, the average trip is {mean} and the longest {most}."
+    subject = (
+        "Today, with the one facility that exists" if count == 1 else f"Today, with the {count} that exist"
+    )
+    return f"{subject}, the average trip is {mean} and the longest {most}."
 
 
 def _row(
-    measure: Measure, words: dict[str, str], plan: Evaluation, baseline: Evaluation, unit: str, decimals: int
+    measure: Measure, words: dict[str, str], plan: Evaluation, before: Evaluation, unit: str, decimals: int
 ) -> Row:
     """Bring a measure into its unit, with its label and digits."""
-    values = [measure.of(side, unit) for side in (plan, baseline)]
+    values = [measure.of(side, unit) for side in (plan, before)]
     if measure.decimals is not None:
         decimals = measure.decimals
     elif measure.power != 1:
@@ -217,11 +282,26 @@ class _Teller:
     unit: str
     decimals: int
     total: float
+    reference: Reference
+
+    def state(self, found: Evaluation, standard: float | None) -> list[Part]:
+        """How things stand, without a comparison."""
+        mean, most = (found.mean_distance / METRES[self.unit], found.largest_distance / METRES[self.unit])
+        parts = [
+            Part("Today the average trip is "),
+            Part(self.length(mean), "same"),
+            Part(f" and the farthest {singular(self.people)} is "),
+            Part(f"{self.length(most)} away", "same"),
+        ]
+        if standard is not None and found.share_within is not None:
+            limit = f"{standard / METRES[self.unit]:g} {WORDS[self.unit]}"
+            parts.append(Part(f"; {100 * found.share_within:.1f} % of {self.people} are within {limit}"))
+        return [*parts, Part(".")]
 
     def length(self, value: float) -> str:
         """A distance in words: "3.1 km", "1 mile"."""
         text = f"{abs(value):,.{self.decimals}f}"
-        word = "mile" if text == "1" and self.unit == "mi" else WORDS[self.unit]
+        word = (ONE if text == "1" else WORDS)[self.unit]
         return f"{text} {word}"
 
     def every_trip(self) -> str:
@@ -261,14 +341,22 @@ class _Teller:
         return (f"1 {singular(self.people)}", True) if whole == 1 else (f"{whole:,} {self.people}", False)
 
     def who_pays(self, losers: float, gainers: float) -> list[Part]:
-        """Say how many travel farther than under k-means++, or that nobody does."""
+        """Say how many travel farther than in the reference, or that nobody does."""
         if round(self.total) == 1:
             return []
         if losers:
             phrase, one = self.crowd(losers)
-            return [Part(", and "), Part(f"{phrase} {'travels' if one else 'travel'} farther", "worse")]
+            return [
+                Part(", and "),
+                Part(f"{phrase} {'travels' if one else 'travel'} farther", "worse"),
+                Part(f" than {self.reference.than}"),
+            ]
         if gainers:
-            return [Part(", and "), Part(f"no {singular(self.people)} travels farther", "better")]
+            return [
+                Part(", and "),
+                Part(f"no {singular(self.people)} travels farther", "better"),
+                Part(f" than {self.reference.than}"),
+            ]
         return []
 
     def how_much(self, verb: Literal["lose", "gain"], lengths: Floats, weights: Floats) -> list[Part]:
@@ -290,15 +378,17 @@ class _Teller:
     def also_worse(self, rows: tuple[Row, ...], words: dict[str, str]) -> list[Part]:
         """Name every other key figure that gets worse."""
         told = [
-            MEASURES[row.key].worse.format(length=self.length(row.change), size=row.size_text, **words)
+            worded(MEASURES[row.key].worse, self.unit).format(
+                length=self.length(row.change), size=row.size_text, **words
+            )
             for row in rows
             if row.tone == "worse"
         ]
         return [Part("Also worse: "), Part(listed(told), "worse"), Part(".")] if told else []
 
     def verdict(self, rows: tuple[Row, ...]) -> list[Part]:
-        """Say plainly when k-means++ wins everywhere."""
+        """Say plainly when the reference wins everywhere."""
         tones = {row.tone for row in rows}
         if "better" in tones or "worse" not in tones:
             return []
-        return [Part("On none of these figures is this plan better than k-means++.", "worse")]
+        return [Part(f"On none of these figures is this plan better than {self.reference.words}.", "worse")]

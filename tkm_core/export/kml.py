@@ -1,0 +1,29 @@
+"""KML: what Google Earth opens."""
+
+from pathlib import Path
+
+import geopandas as gpd
+
+from tkm_core.export.file_format import FileFormat, write_through_memory
+
+
+def write(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
+    """Every place gets the name that Google Earth shows beside it."""
+    named = frame.copy()
+    prefix, column = ("", "resident") if "resident" in named else ("Facility ", "facility")
+    titles = prefix + named[column].astype(str)
+    if "name" in named:
+        titles = named.pop("name").fillna(titles)
+    named.insert(0, "Name", titles)
+    # The other KML driver of GDAL writes some text without escaping it.
+    write_through_memory(named, file, driver="KML", layer=name)
+
+
+FORMAT = FileFormat(
+    suffix="kml",
+    name="KML",
+    menu="KML (Google Earth)",
+    media_type="application/vnd.google-earth.kml+xml",
+    write=write,
+    degrees_only=True,
+)

@@ -1,0 +1,135 @@
+"""The rules of a plan in a plan file: sites, zones and limits as they are, streets and tables by name."""
+
+from typing import Any
+
+import numpy as np
+import shapely
+
+from tkm_core.planning import STRAIGHT, AlongStreets, Rules, Travel
+from tkm_core.residents import MOST_SITES, Sites, Zones
+from tkm_core.sites import Capacity
+
+MOST_ZONES, LONGEST = 5_000, 200
+
+
+def written_rules(rules: Rules) -> dict[str, Any]:
+    """Rules as plain types."""
+    travel = rules.travel
+    kind = "straight" if rules.straight else "streets" if isinstance(travel, AlongStreets) else "table"
+    sites = rules.sites
+    return {
+        "travel": {
+            "kind": kind,
+            "unit": travel.unit,
+            "fingerprint": travel.fingerprint,
+            "words": travel.sentence,
+        },
+        "sites": None
+        if sites is None
+        else {
+            "lonlat": sites.lonlat.tolist(),
+            "names": list(sites.names),
+            "capacity": _listed(sites.capacity),
+            "cost": _listed(sites.cost),
+            "name": sites.name,
+        },
+        "only_in": _written_zones(rules.only_in),
+        "not_in": _written_zones(rules.not_in),
+        "most": rules.most if np.isfinite(rules.most) else None,
+        "least": rules.least,
+        "equal_groups": rules.equal_groups,
+    }
+
+
+def checked_rules(stored: Any) -> dict[str, Any]:
+    """What a file says about rules, tried once; whatever goes wrong is an error of the caller's."""
+    travel = stored["travel"]
+    if travel["kind"] not in ("straight", "streets", "table") or travel["unit"] not in ("m", "min"):
+        msg = "how distances are measured is unknown"
+        raise ValueError(msg)
+    for word in ("fingerprint", "words"):
+        if not isinstance(travel[word], str):
+            msg = f"{word} is not text"
+            raise TypeError(msg)
+    _sites(stored["sites"])
+    for side in ("only_in", "not_in"):
+        _zones(stored[side])
+    _capacity(stored)
+    if not isinstance(stored["equal_groups"], bool):
+        msg = "equal_groups is neither true nor false"
+        raise TypeError(msg)
+    return dict(stored)
+
+
+def restored_rules(stored: dict[str, Any], travel: Travel | None) -> Rules:
+    """The rules of a file, measured by the streets or the table that it names.
+
+    Raises
+    ------
+    ValueError
+        If the plan needs streets or a table and they are not given, or are others.
+    """
+    told = stored["travel"]
+    way: Travel = STRAIGHT
+    if told["kind"] != "straight":
+        words = " ".join(told["words"].split())[:LONGEST]
+        if travel is None:
+            msg = f"This plan file needs what its distances were measured by: {words} Give that file, too."
+            raise ValueError(msg)
+        if travel.fingerprint != told["fingerprint"]:
+            msg = f"This is not what the distances of the plan were measured by: {words}"
+            raise ValueError(msg)
+        way = travel
+    zones = [_zones(stored[side]) for side in ("only_in", "not_in")]
+    return Rules(way, _sites(stored["sites"]), zones[0], zones[1], _capacity(stored), stored["equal_groups"])
+
+
+def _listed(values: Any) -> list[float | None] | None:
+    return None if values is None else [float(value) if np.isfinite(value) else None for value in values]
+
+
+def _written_zones(zones: Zones | None) -> dict[str, Any] | None:
+    if zones is None:
+        return None
+    shapes = [shapely.to_wkb(shape, hex=True) for shape in zones.shapes]
+    return {"shapes": shapes, "names": list(zones.names), "name": zones.name}
+
+
+def _sites(stored: Any) -> Sites | None:
+    if stored is None:
+        return None
+    lonlat = np.array(stored["lonlat"], dtype=np.float64).reshape(-1, 2)
+    if len(lonlat) > MOST_SITES:
+        msg = f"it has {len(lonlat):,} sites; there are at most {MOST_SITES:,}"
+        raise ValueError(msg)
+    names = tuple(str(name)[:LONGEST] for name in stored["names"])
+    capacity, cost = (
+        None if stored[part] is None else [empty if value is None else float(value) for value in stored[part]]
+        for part, empty in (("capacity", np.inf), ("cost", np.nan))
+    )
+    return Sites(lonlat, names, capacity, cost, str(stored["name"])[:LONGEST])  # type: ignore[arg-type]
+
+
+def _zones(stored: Any) -> Zones | None:
+    if stored is None:
+        return None
+    if len(stored["shapes"]) > MOST_ZONES:
+        msg = f"it has {len(stored['shapes']):,} zones; there are at most {MOST_ZONES:,}"
+        raise ValueError(msg)
+    try:
+        shapes = tuple(shapely.from_wkb([str(shape) for shape in stored["shapes"]]))
+    except shapely.errors.ShapelyError:
+        msg = "a zone is no polygon"
+        raise ValueError(msg) from None
+    return Zones(
+        shapes, tuple(str(name)[:LONGEST] for name in stored["names"]), str(stored["name"])[:LONGEST]
+    )
+
+
+def _capacity(stored: Any) -> Capacity | None:
+    most = np.inf if stored["most"] is None else float(stored["most"])
+    least = float(stored["least"])
+    if not (most >= least >= 0):
+        msg = "the limits of a facility do not fit"
+        raise ValueError(msg)
+    return None if np.isinf(most) and least == 0 else Capacity(most, least)

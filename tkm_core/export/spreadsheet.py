@@ -1,0 +1,66 @@
+"""CSV that spreadsheets open as it is: UTF-8, and no text in it is run as a formula."""
+
+import csv
+import re
+from io import BytesIO
+from pathlib import Path
+
+import geopandas as gpd
+import pandas as pd
+
+from tkm_core.export.file_format import FileFormat
+
+# Where a spreadsheet takes text for a formula: at the start of a cell, and behind what separates cells in another
+# country's spreadsheet; also in full width and behind blanks, quotes and marks that are not seen.
+FORMULA = re.compile(
+    r"""(^|[;|\t\r\n\v\f\x85\u2028\u2029])(?=[\s"'\u200b-\u200f\u2060\ufeff]*[=+\-@|%＝＋－＠｜％﹢﹣﹦﹫﹪]|^[\t\r\n])"""
+)
+
+
+def write(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:  # noqa: ARG001  every writer takes a layer's name
+    """Points are in the columns of coordinates already; other shapes become a column of WKT."""
+    plain = pd.DataFrame(frame.drop(columns=frame.geometry.name))
+    if not (frame.geometry.geom_type == "Point").all():
+        plain["wkt"] = frame.geometry.to_wkt(rounding_precision=9)
+    _write(plain, file)
+
+
+def csv_bytes(table: pd.DataFrame) -> bytes:
+    """Make a table into CSV that spreadsheets open as it is: UTF-8, and no text in it is run as a formula.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Without geometry.
+
+    Returns
+    -------
+    bytes
+    """
+    content = BytesIO()
+    _write(table, content)
+    return content.getvalue()
+
+
+def _write(table: pd.DataFrame, target: Path | BytesIO) -> None:
+    plain = table.copy(deep=False)
+    for column in plain.columns[[_is_text(plain[column]) for column in plain.columns]]:
+        plain[column] = plain[column].map(_harmless, na_action="ignore")
+    # The mark at the start tells spreadsheets that the text is UTF-8.
+    plain.to_csv(target, index=False, encoding="utf-8-sig", quoting=csv.QUOTE_NONNUMERIC)
+
+
+def _is_text(column: pd.Series) -> bool:
+    return not pd.api.types.is_numeric_dtype(column)
+
+
+def _harmless(cell: object) -> object:
+    """Put a quote before what a spreadsheet would run as a formula.
+
+    >>> [_harmless(cell) for cell in ("=1+1", "a;=1+1", "Rue 5; 2nd floor")]
+    ["'=1+1", "a;'=1+1", 'Rue 5; 2nd floor']
+    """
+    return FORMULA.sub(r"\1'", cell) if isinstance(cell, str) else cell
+
+
+FORMAT = FileFormat(suffix="csv", name="CSV", menu="CSV (spreadsheet)", media_type="text/csv", write=write)

@@ -1,0 +1,126 @@
+"""Short stories about a plan: a setting in one sentence, a facility that was moved, what a pinned one costs."""
+
+from collections.abc import Sequence
+
+from tkm_core.planning import Move, Plan, Row, moved
+from tkm_core.stories.plan_story import Part, Story, tell
+from tkm_core.units import check_unit, format_length
+from tkm_core.wording import counted, dial_text, singular
+
+
+def tell_setting(
+    plan: Plan, i: int, *, unit: str = "km", standard: float | None = None, people: str = "residents"
+) -> Story:
+    """The farthest and the average trip at setting i, from the trade-off curve; arguments as in `tell_plan`.
+
+    Examples
+    --------
+    >>> from tkm_core.planning import make_plan
+    >>> from tkm_core.residents.samples import load_sample
+    >>> plan = make_plan(load_sample("generated", n=300), 3, with_t=0.3)
+    >>> tell_setting(plan, plan.index(0.3), people="homes").headline_text
+    'The farthest home is 30.2 km away; the average trip is 8.6 km.'
+    """
+    unit = plan.shown_unit(check_unit(unit))
+    curve = plan.trade_off(standard)
+    far, mean = (
+        format_length(float(values[i]), unit) for values in (curve.largest_distance, curve.mean_distance)
+    )
+    headline = Part(f"The farthest {singular(people)} is {far} away; the average trip is {mean}.")
+    return Story((headline,), (), f"The fairness dial is at t = {dial_text(plan.t[i])}.", (), (), 0.0, 0.0)
+
+
+def tell_move(
+    plan: Plan,
+    i: int,
+    j: int,
+    lonlat: Sequence[float],
+    *,
+    unit: str = "km",
+    standard: float | None = None,
+    people: str = "residents",
+) -> tuple[Row, ...]:
+    """The key figures at setting i if facility j stood elsewhere, each next to that of the plan.
+
+    Examples
+    --------
+    >>> from tkm_core.planning import make_plan
+    >>> from tkm_core.residents.samples import load_sample
+    >>> plan = make_plan(load_sample("generated", n=300), 3)
+    >>> {row.change_text for row in tell_move(plan, 0, 1, plan.centers_lonlat(0)[1])}
+    {'='}
+    """
+    return tell(
+        moved(plan, i, j, lonlat, standard),
+        plan.evaluation(i, standard),
+        plan.residents.weights,
+        context="",
+        unit=plan.shown_unit(unit),
+        standard=standard,
+        people=people,
+    ).rows
+
+
+def tell_pins(
+    pinned: Plan, free: Plan, t: float, count: int, *, unit: str = "km", people: str = "residents"
+) -> str:
+    """What pinned facilities cost: the farthest and the average trip next to the plan in which all are free.
+
+    Parameters
+    ----------
+    pinned, free : Plan
+        With and without the pins, for the same number of facilities.
+    t : float
+        Setting of the dial.
+    count : int
+        How many are pinned.
+    unit, people
+        As in `tell_plan`.
+    """
+    unit = pinned.shown_unit(unit)
+    with_pins, without = (plan.evaluation(plan.index(t)) for plan in (pinned, free))
+    told = tell(with_pins, without, pinned.residents.weights, context="", unit=unit, people=people)
+    rows = {row.key: row for row in told.rows}
+
+    def cost(key: str) -> str:
+        row = rows[key]
+        return (
+            "the same"
+            if row.change == 0
+            else f"{row.size_text} {unit} {'longer' if row.change > 0 else 'shorter'}"
+        )
+
+    subject = "One facility is pinned" if count == 1 else f"{count} facilities are pinned"
+    return (
+        f"{subject}: the longest trip is {cost('largest_distance')} and the average trip {cost('mean_distance')} "
+        f"{'than' if 'same' not in cost('mean_distance') else 'as'} if all were free."
+    )
+
+
+def tell_moves(moves: Sequence[Move], total: float, *, before: str, after: str, people: str) -> str:
+    """How many are served by another facility in one plan than in another, in a sentence.
+
+    Parameters
+    ----------
+    moves : sequence of Move
+    total : float
+        How many people are served.
+    before, after : str
+        What the plans are called.
+    people : str
+        Who is served, in the plural.
+
+    Examples
+    --------
+    >>> tell_moves([Move("Facility 1", "Facility 2", 30.0, -900.0)], 120.0, before="A", after="B", people="homes")
+    'From A to B, 30 homes of 120 (25 %) change to another facility. All others keep theirs, wherever it stands.'
+    """
+    moving = sum(move.people for move in moves)
+    if round(moving) == 0:
+        return f"From {before} to {after}, everyone keeps their facility, wherever it stands."
+    who = counted(round(moving), singular(people), people)
+    verb = "changes" if round(moving) == 1 else "change"
+    share = 100 * moving / total
+    rest = "" if share > 99.95 else " All others keep theirs, wherever it stands."
+    shown = f"{share:.0f} %" if share >= 1 else "under 1 %"
+    return f"From {before} to {after}, {who} of {round(total):,} ({shown}) {verb} to another facility.{rest}"
