@@ -6,64 +6,164 @@
 0.5
 
 Each name is imported when it is first used, so that the command line answers at once, and so that the solver works
-without what only files and maps need (the extra "geo").
+without what only files, maps and streets need (the extras "geo" and "streets").
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tkm_core.extras import needs_extra
+from tkm_core.version import VERSION
+
 if TYPE_CHECKING:
+    from tkm_core.clustering.checks import TiltWarning
     from tkm_core.clustering.estimator import TiltedKMeans
     from tkm_core.clustering.path import TiltedPath, tilted_path
-    from tkm_core.evaluation import Evaluation, evaluate, neighbourhood_radius
+    from tkm_core.evaluation import Evaluation, evaluate, evaluate_distances, neighbourhood_radius, scorer
     from tkm_core.methods import METHODS, MethodTooLargeError, Solution, run_method
-    from tkm_core.planning.plan import Plan, make_plan
-    from tkm_core.residents import Residents, ResidentsError, load_residents
+    from tkm_core.planning.making import make_plan
+    from tkm_core.planning.plan import Plan
+    from tkm_core.planning.rules import Rules
+    from tkm_core.planning.side_by_side import Comparison, compare_methods
+    from tkm_core.planning.travel import AlongStreets, ByTable, StraightLines
+    from tkm_core.residents import (
+        Residents,
+        ResidentsError,
+        Sites,
+        Zones,
+        load_residents,
+        load_sites,
+        load_zones,
+    )
     from tkm_core.residents.samples import SAMPLES, load_sample
+    from tkm_core.sites import (
+        Capacity,
+        CapacityPath,
+        FewestSites,
+        SitePath,
+        TravelTable,
+        UnreachableError,
+        ZonePath,
+        capacity_path,
+        distance_scale,
+        fewest_sites,
+        read_travel,
+        share_out,
+        site_path,
+        zone_path,
+    )
+    from tkm_core.streets import Streets, StreetsError, load_streets, sample_streets
 
+__version__ = VERSION
 _ROOMS = {
-    "tkm_core.evaluation.evaluation": ("Evaluation", "evaluate"),
+    "tkm_core.evaluation.evaluation": ("Evaluation", "evaluate", "evaluate_distances"),
     "tkm_core.methods": ("METHODS", "MethodTooLargeError", "Solution", "run_method"),
     "tkm_core.evaluation.neighbourhood": ("neighbourhood_radius",),
+    "tkm_core.evaluation.scoring": ("scorer",),
+    "tkm_core.clustering.checks": ("TiltWarning",),
     "tkm_core.clustering.path": ("TiltedPath", "tilted_path"),
-    "tkm_core.planning.plan": ("Plan", "make_plan"),
-    "tkm_core.residents": ("Residents", "ResidentsError", "load_residents"),
+    "tkm_core.planning.making": ("make_plan",),
+    "tkm_core.planning.plan": ("Plan",),
+    "tkm_core.planning.rules": ("Rules",),
+    "tkm_core.planning.travel": ("AlongStreets", "ByTable", "StraightLines"),
+    "tkm_core.planning.side_by_side": ("Comparison", "compare_methods"),
+    "tkm_core.residents": (
+        "Residents",
+        "ResidentsError",
+        "Sites",
+        "Zones",
+        "load_residents",
+        "load_sites",
+        "load_zones",
+    ),
     "tkm_core.residents.samples": ("SAMPLES", "load_sample"),
+    "tkm_core.streets": ("Streets", "StreetsError", "load_streets", "sample_streets"),
     "tkm_core.clustering.estimator": ("TiltedKMeans",),
+    "tkm_core.sites": (
+        "Capacity",
+        "CapacityPath",
+        "FewestSites",
+        "SitePath",
+        "TravelTable",
+        "UnreachableError",
+        "ZonePath",
+        "capacity_path",
+        "distance_scale",
+        "fewest_sites",
+        "read_travel",
+        "share_out",
+        "site_path",
+        "zone_path",
+    ),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+_WHOLE = (
+    "export",
+    "figures",
+)  # rooms that are used by their own name: tkm.export.facilities, tkm.figures.tradeoff
 
 __all__ = [
     "METHODS",
     "SAMPLES",
+    "AlongStreets",
+    "ByTable",
+    "Capacity",
+    "CapacityPath",
+    "Comparison",
     "Evaluation",
+    "FewestSites",
     "MethodTooLargeError",
     "Plan",
     "Residents",
     "ResidentsError",
+    "Rules",
+    "SitePath",
+    "Sites",
     "Solution",
+    "StraightLines",
+    "Streets",
+    "StreetsError",
+    "TiltWarning",
     "TiltedKMeans",
     "TiltedPath",
+    "TravelTable",
+    "UnreachableError",
+    "ZonePath",
+    "Zones",
+    "__version__",
+    "capacity_path",
+    "compare_methods",
+    "distance_scale",
     "evaluate",
+    "evaluate_distances",
+    "fewest_sites",
     "load_residents",
     "load_sample",
+    "load_sites",
+    "load_streets",
+    "load_zones",
     "make_plan",
     "neighbourhood_radius",
+    "read_travel",
     "run_method",
+    "sample_streets",
+    "scorer",
+    "share_out",
+    "site_path",
     "tilted_path",
+    "zone_path",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
+    if name not in _ROOM_OF and name not in _WHOLE:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
     try:
-        room = import_module(_ROOM_OF[name])
+        room = import_module(_ROOM_OF.get(name, f"tkm_core.{name}"))
     except ModuleNotFoundError as missing:
-        msg = f"{name} needs {missing.name}, which is not installed: pip install 'evenreach[geo]' brings it."
-        raise ModuleNotFoundError(msg, name=missing.name) from missing
-    value = getattr(room, name)
+        raise needs_extra(name, missing) from missing
+    value = room if name in _WHOLE else getattr(room, name)
     globals()[name] = value
     return value
 

@@ -1,4 +1,4 @@
-"""``python -m tkm_core``: the command line."""
+"""``python -m tkm_core``: the command line, the same as ``evenreach``."""
 
 import sys
 

@@ -1,3 +1,3 @@
-"""The version of EvenReach, as it stands in plan files and on the command line."""
+"""The version of EvenReach: the one place where it is written, for the package, plan files and the command line."""
 
 VERSION = "0.1.0"

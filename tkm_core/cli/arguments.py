@@ -14,12 +14,14 @@ READING = {
     "weight": "column of population",
     "group": "column of a group, such as a district",
     "id": "column of names or numbers",
+    "place": "column of the names of places, such as neighbourhoods",
     "crs": "reference system of the coordinates, such as EPSG:2154",
     "encoding": "of a text file",
     "delimiter": "between the columns of a text file",
     "decimal": "sign in the numbers of a text file",
     "sheet": "of a workbook",
-    "layer": "of a GeoPackage",
+    "layer": "of a GeoPackage, or band of a raster",
+    "within": "file of polygons: who lives outside of them is left out",
 }
 Command = Callable[[argparse.Namespace], int]
 
@@ -33,39 +35,68 @@ class _Parser(argparse.ArgumentParser):
 
 def parser(plan_command: Command, compare_command: Command) -> argparse.ArgumentParser:
     """Build the parser; the experiments read their own arguments."""
-    top = _Parser(
-        prog="python -m tkm_core", description="Where to put facilities so that everyone is reached evenly."
-    )
+    top = _Parser(prog="evenreach", description="Where to put facilities so that everyone is reached evenly.")
     top.add_argument("--version", action="version", version=f"EvenReach {VERSION}")
     commands = top.add_subparsers(required=True, metavar="{plan,compare,experiment}")
     plan = commands.add_parser("plan", help="place facilities and write them out")
     _add_data(plan)
     plan.add_argument(
-        "-t", type=dial, help="the fairness dial: 0 is k-means, 10 nearly minimax (default 0.3)"
+        "-t",
+        type=dial,
+        help="the fairness dial: 0 is the lowest average, inf the shortest longest trip (default 0.3)",
     )
     plan.add_argument(
         "--budget",
         type=_number,
         metavar="PERCENT",
-        help="choose t: the fairest plan whose average trip is at most so much longer than with k-means++",
+        help="choose t: the fairest plan whose average trip is at most so much longer than the lowest",
+    )
+    plan.add_argument(
+        "--portfolio",
+        action="store_true",
+        help="also name the fewest settings of the dial that are within 1 %% of every other setting's cost",
     )
     plan.add_argument(
         "--criterion",
         choices=("city", "cluster"),
         help="what the best of several searches is lowest in: the city-wide cost (default), or the paper's tilted SSE",
     )
+    plan.add_argument(
+        "--compare-with",
+        metavar="WHAT",
+        help="today (default with --existing), average (the lowest-average plan, k-means++; default without), "
+        "or a plan file",
+    )
+    plan.add_argument(
+        "--close",
+        action="append",
+        metavar="FACILITY",
+        help="close an existing facility, by its number in the file or its name; may be repeated",
+    )
     plan.add_argument("--standard", type=_positive, metavar="DISTANCE", help="service standard, in --unit")
     plan.add_argument("--people", metavar="WORD", help='who is served, in the plural (default "residents")')
     plan.add_argument("--load", metavar="PLAN.json", help="bring back a saved plan for FILE")
-    plan.add_argument("-o", "--output", metavar="FILE", help="facilities: .geojson .gpkg .csv .kml .parquet")
+    plan.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="facilities; the suffix names the format: .geojson, .csv, ...",
+    )
     plan.add_argument("--allocations", metavar="FILE", help="who goes where; the same formats")
     plan.add_argument("--areas", metavar="FILE", help="service areas; the same formats")
+    plan.add_argument("--all", metavar="FILE.gpkg", help="all of these as layers of one GeoPackage")
     plan.add_argument("--out-crs", metavar="CRS", default="wgs84", help='"wgs84", "source" or a code')
     plan.add_argument("--save", metavar="PLAN.json", help="write a plan file")
+    plan.add_argument(
+        "--with-residents",
+        action="store_true",
+        help="put the residents into the plan file, so that it opens anywhere",
+    )
+    _add_rules(plan)
     plan.set_defaults(run=plan_command)
     compare = commands.add_parser("compare", help="compare the published methods")
     _add_data(compare)
-    compare.add_argument("-t", type=dial, default=0.3, help="dial of tilted k-means (default 0.3)")
+    compare.add_argument("-t", type=dial, default=0.3, help="fairness dial of tilted k-means (default 0.3)")
     compare.add_argument("--methods", help="some of them, with commas between")
     compare.add_argument("-o", "--output", metavar="FILE", help="write the table (.csv)")
     compare.set_defaults(run=compare_command)
@@ -73,24 +104,68 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
     return top
 
 
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say what may be built where, and how distance is measured."""
+    rules = parser.add_argument_group(
+        "rules", "what may be built where, how far it is, how many people each may serve"
+    )
+    rules.add_argument("--sites", metavar="FILE", help="candidate sites: facilities stand only there")
+    rules.add_argument("--only-in", metavar="FILE", help="zones in which facilities must stand")
+    rules.add_argument("--not-in", metavar="FILE", help="zones in which no facility may stand")
+    rules.add_argument(
+        "--capacity", type=_positive, metavar="PEOPLE", help="the most people a facility may serve"
+    )
+    rules.add_argument(
+        "--at-least", type=_positive, metavar="PEOPLE", help="the fewest people a facility has to serve"
+    )
+    rules.add_argument(
+        "--travel",
+        metavar="FILE",
+        help="your own table of distances or times (CSV): rows by --id, columns by the names of the sites",
+    )
+    rules.add_argument("--travel-unit", choices=("m", "km", "mi", "s", "min", "h"), help="unit of that table")
+    rules.add_argument("--streets", metavar="FILE", help="road file (.osm.pbf, .osm, or a layer of lines)")
+    rules.add_argument(
+        "--mode", choices=("walk", "bicycle", "car"), default="walk", help="how people travel there"
+    )
+    rules.add_argument("--measure", choices=("minutes", "metres"), default="minutes", help="along streets")
+    rules.add_argument(
+        "--direction",
+        choices=("there", "back"),
+        default="there",
+        help="back: the facility comes to the people",
+    )
+    rules.add_argument("--equal-groups", action="store_true", help="every group counts the same in placing")
+    rules.add_argument(
+        "--prove",
+        type=_positive,
+        default=0.0,
+        metavar="SECONDS",
+        help="time for proving how good the plan is",
+    )
+
+
 def _add_data(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that say what to read and how many facilities to place."""
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="residents: a file, or a sample (sacramento, san-francisco, toulouse, generated)",
+        help="residents: a file, or a sample (sacramento, san-francisco, toulouse, porto-alegre, generated)",
     )
-    parser.add_argument("-k", type=whole(1), help="number of new facilities (default 8)")
+    parser.add_argument("-k", type=whole(0), help="number of new facilities (default 8)")
     parser.add_argument("--existing", metavar="FILE", help="existing facilities, which never move")
     parser.add_argument(
         "--seed", type=whole(0, 2**32 - 1), default=0, help="the same seed gives the same result (default 0)"
     )
     parser.add_argument("--unit", choices=("km", "mi"), default="km", help="unit of distances")
     reading = parser.add_argument_group(
-        "reading", "guessed where not said; an empty --weight, --group or --id means none"
+        "reading", "guessed where not said; an empty --weight, --group, --id or --place means none"
     )
     for name, meaning in READING.items():
         reading.add_argument(f"--{name}", metavar="NAME", help=meaning)
+    reading.add_argument(
+        "--total", type=_positive, metavar="PEOPLE", help="official number of people to scale to"
+    )
     reading.add_argument("--keep-suspect", action="store_true", help="keep points that look wrong")
 
 
@@ -115,9 +190,9 @@ def _positive(text: str) -> float:
 
 def dial(text: str) -> float:
     """Read a setting of the fairness dial."""
-    value = _number(text)
-    if not 0 <= value <= 1e6:
-        msg = f"the dial goes from 0 upwards (100 is nearly the end), not to {text}"
+    value = math.inf if text.strip().lower() in ("inf", "∞") else _number(text)
+    if not value >= 0:
+        msg = f"the dial goes from 0 to inf, not to {text}"
         raise argparse.ArgumentTypeError(msg)
     return value
 

@@ -18,7 +18,7 @@ OPTIONS = ("repeats", "size", "k", "t", "methods", "solver", "sizes", "max_secon
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``python -m tkm_core experiment ...``; returns the exit status.
+    """Run ``evenreach experiment ...``; returns the exit status.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     listed = "\n".join(f"  {name:20}{each.title}" for name, each in EXPERIMENTS.items())
     parser = argparse.ArgumentParser(
-        prog="tkm_core experiment",
+        prog="evenreach experiment",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Repeat the paper's figures and table, on the bundled data or on your own.",
         epilog=f"experiments:\n{listed}\n  {EVERYTHING:20}all of them, one after the other\n\n"

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tkm_core.cli.arguments import BAD_INPUT, READING, STOPPED, parser
+from tkm_core.cli.rules import read_rules
 from tkm_core.cli.terminal import complain, progress_bar, say, say_table
+from tkm_core.extras import needs_extra
 
 if TYPE_CHECKING:
     from tkm_core.planning import Plan
@@ -52,6 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         needs = getattr(problem, "needs", None)
         complain(f"{problem} Say so with --{needs}." if needs in READING else str(problem))
         return BAD_INPUT
+    except ModuleNotFoundError as missing:
+        complain(str(needs_extra("This command", missing)))
+        return BAD_INPUT
     except MemoryError:
         complain("The data do not fit into memory. Take a part of them, or cells with their population.")
         return BAD_INPUT
@@ -65,6 +70,9 @@ def _plan(arguments: argparse.Namespace) -> int:
     if arguments.t is not None and arguments.budget is not None:
         msg = "Give -t or --budget, not both: the budget chooses t."
         raise ValueError(msg)
+    if arguments.k == 0 and not arguments.existing and not arguments.load:
+        msg = "-k 0 asks how things stand today: give the existing facilities with --existing."
+        raise ValueError(msg)
     targets = _targets(arguments)
     residents, people = _residents(arguments)
     say(residents.report)
@@ -72,26 +80,33 @@ def _plan(arguments: argparse.Namespace) -> int:
     if arguments.budget is not None:
         i = plan.within_budget(arguments.budget)
         if not plan.meets_budget(i, arguments.budget):
-            say(f"No plan keeps the average trip within {arguments.budget:+g} %; this one comes nearest.")
-    standard = None if arguments.standard is None else arguments.standard * METRES[arguments.unit]
-    story = tell_plan(plan, i, unit=arguments.unit, standard=standard, people=arguments.people or people)
-    say(f"\n{story.context}\n{story.text}\n")
-    head = ("", "this plan", "k-means++", "change", "")
+            say(
+                f"No plan keeps the average trip within {arguments.budget:+g} % of the lowest; this one comes nearest."
+            )
+    unit = plan.shown_unit(arguments.unit)
+    standard = None if arguments.standard is None else arguments.standard * METRES[unit]
+    story = tell_plan(plan, i, unit=unit, standard=standard, people=arguments.people or people)
+    told = (*plan.rules.sentences(arguments.people or people), *plan.remarks)
+    told = tuple(sentence for sentence in told if sentence not in story.context)
+    say("\n".join(["", *told, story.context, story.text, *filter(None, [plan.proof(i)]), ""]))
+    head = ("", "this plan", story.reference.heading, "change", "")
     rows = [
-        (r.label, r.plan_text, r.baseline_text, r.change_text, r.tone) for r in (*story.rows, *story.more)
+        (r.label, r.plan_text, r.reference_text, r.change_text, r.tone) for r in (*story.rows, *story.more)
     ]
     say_table([head, *rows])
-    _say_groups(plan, i, arguments.unit)
-    _say_sites(plan, i, arguments.unit)
+    _say_groups(plan, i, unit)
+    if arguments.portfolio:
+        from tkm_core.stories import tell_portfolio
+
+        say("\n" + "\n".join(tell_portfolio(plan, unit=unit, people=arguments.people or people)) + "\n")
+    _say_sites(plan, i, unit)
     _write(plan, i, targets, arguments)
     return 0
 
 
 def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan, int]":
     """Make the plan, or bring a saved one back."""
-    import numpy as np
-
-    from tkm_core.planning import PLAN_CRITERION, PLAN_T, make_plan
+    from tkm_core.planning import PLAN_CRITERION, make_plan
 
     if arguments.load:
         from tkm_core.export import read_plan_file, restore_plan
@@ -104,21 +119,63 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
             msg = f"The saved plan has {saved.k} new facilities, not {arguments.k}: leave out -k or --load."
             raise ValueError(msg)
         i = restored.i if arguments.t is None else restored.plan.index(arguments.t)
-        return restored.plan, i
+        return _compared(restored.plan, arguments.compare_with), i
     dial = 0.3 if arguments.t is None else arguments.t
     existing = _existing(arguments, residents)
+    rules = read_rules(arguments, residents, existing)
     with progress_bar() as progress:
         plan = make_plan(
             residents,
-            arguments.k or 8,
-            t=np.append(PLAN_T, dial),
+            8 if arguments.k is None else arguments.k,
+            with_t=dial,
             criterion=arguments.criterion or PLAN_CRITERION,
             fixed_lonlat=None if existing is None else existing.lonlat,
             fixed_names=() if existing is None else existing.names,
+            closed=_closed(arguments.close or [], existing),
+            rules=rules,
+            prove=arguments.prove,
             random_state=arguments.seed,
             progress=progress,
         )
-    return plan, plan.index(dial)
+    return _compared(plan, arguments.compare_with), plan.index(dial)
+
+
+def _compared(plan: "Plan", what: str | None) -> "Plan":
+    """The plan, compared with what was asked for."""
+    from tkm_core.planning import AVERAGE, TODAY
+
+    if what is None:
+        return plan
+    named = {"today": TODAY, "average": AVERAGE}.get(what)
+    if named is None:
+        from tkm_core.export import read_plan_file, saved_reference
+
+        named = saved_reference(read_plan_file(what), Path(what).name.split(".")[0])
+    return plan.against(named)
+
+
+def _closed(asked: Sequence[str], existing: "Existing | None") -> list[int]:
+    """Which existing facilities are meant, by number or name."""
+    if asked and existing is None:
+        msg = "--close names an existing facility: give the file that lists them with --existing."
+        raise ValueError(msg)
+    numbers = []
+    for text in asked:
+        assert existing is not None  # noqa: S101  said above
+        named = [
+            j for j, name in enumerate(existing.names) if name.strip().casefold() == text.strip().casefold()
+        ]
+        if len(named) == 1:
+            numbers += named
+        elif text.strip().isdecimal() and 1 <= int(text) <= len(existing):
+            numbers.append(int(text) - 1)
+        else:
+            found = "several facilities are" if named else "no facility is"
+            msg = (
+                f"--close {text}: {found} called so. Give its number in the file, from 1 to {len(existing)}."
+            )
+            raise ValueError(msg)
+    return numbers
 
 
 def _existing(arguments: argparse.Namespace, residents: "Residents") -> "Existing | None":
@@ -137,14 +194,17 @@ def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
     asked = {"facilities": arguments.output, "allocations": arguments.allocations, "areas": arguments.areas}
     targets = {what: Path(path) for what, path in asked.items() if path}
     if targets:
-        from tkm_core.export import format_of
+        from tkm_core.export import FORMATS, format_of
 
         for path in targets.values():
             several = sum(other.resolve() == path.resolve() for other in targets.values()) > 1
-            if format_of(path) != "gpkg" and several:
+            if several and not FORMATS[format_of(path)].many_tables:
                 msg = f"{path} can hold one table: give each its own file, or use a .gpkg file for all."
                 raise ValueError(msg)
-    for path in (*targets.values(), *([Path(arguments.save)] if arguments.save else [])):
+    if arguments.all and Path(arguments.all).suffix.lower() != ".gpkg":
+        msg = f"Only a .gpkg file holds all layers, not {arguments.all}."
+        raise ValueError(msg)
+    for path in (*targets.values(), *(Path(asked) for asked in (arguments.all, arguments.save) if asked)):
         if not path.parent.is_dir():
             msg = f"The folder {path.parent} does not exist."
             raise ValueError(msg)
@@ -159,54 +219,57 @@ def _write(plan: "Plan", i: int, targets: dict[str, Path], arguments: argparse.N
         named = [what for what, target in targets.items() if target == path]
         write({what: table(plan, i, what, crs=arguments.out_crs) for what in named}, path)
         say(f"Wrote {path} ({', '.join(named)}).")
+    if arguments.all:
+        from tkm_core.export import all_layers, write
+
+        layers = all_layers(plan, i, crs=arguments.out_crs)
+        say(f"Wrote {write(layers, arguments.all)} ({', '.join(layers)}).")
     if arguments.save:
         from tkm_core.export import write_plan_file
 
-        say(f"Wrote {write_plan_file(plan, i, arguments.save)} (plan file).")
+        say(
+            f"Wrote {write_plan_file(plan, i, arguments.save, residents=arguments.with_residents)} (plan file)."
+        )
 
 
 def _compare(arguments: argparse.Namespace) -> int:
     """Run every method on the same residents and measure all in the same way."""
     from tkm_core.measures import PRINTED, shown_in
-    from tkm_core.methods import MAX_SECONDS, METHODS, describe
-    from tkm_core.planning import Compared, judge, keeps_existing, solve
-    from tkm_core.progress import part
+    from tkm_core.methods import describe
+    from tkm_core.planning import compare_methods, methods_for
     from tkm_core.stories import left_out
 
-    chosen = (
-        list(METHODS) if not arguments.methods else [name.strip() for name in arguments.methods.split(",")]
-    )
-    for name in chosen:
+    asked = [name.strip() for name in (arguments.methods or "").split(",") if name.strip()]
+    for name in asked:
         describe(name)
     if arguments.output and Path(arguments.output).suffix.lower() != ".csv":
         msg = f"The comparison is written as .csv, not to {arguments.output}."
         raise ValueError(msg)
     residents, _ = _residents(arguments)
+    chosen = asked or list(methods_for(residents))
     say(residents.report)
-    k = arguments.k or 8
+    k = 8 if arguments.k is None else arguments.k
+    if k == 0:
+        msg = "The methods are compared on new facilities: choose -k 1 or more."
+        raise ValueError(msg)
     existing = _existing(arguments, residents)
     if existing is not None:
         unable = left_out(chosen, len(existing))
-        chosen = [name for name in chosen if keeps_existing(name)]
+        chosen = [name for name in chosen if describe(name).keeps_existing]
         if not chosen:
             raise ValueError(unable)
         if unable:
             say(unable)
-    compared: list[Compared] = []
     with progress_bar() as progress:
-        for number, name in enumerate(chosen):
-            share = part(progress, number / len(chosen), (number + 1) / len(chosen))
-            found = solve(
-                residents,
-                name,
-                k,
-                t=arguments.t,
-                patience=MAX_SECONDS,
-                fixed_lonlat=None if existing is None else existing.lonlat,
-                random_state=arguments.seed,
-                progress=share,
-            )
-            compared.append(judge(residents, found, t=arguments.t))
+        compared = compare_methods(
+            residents,
+            k,
+            t=arguments.t,
+            methods=chosen,
+            fixed_lonlat=None if existing is None else existing.lonlat,
+            random_state=arguments.seed,
+            progress=progress,
+        )
     unit = arguments.unit
     shown = shown_in(PRINTED).values()
     labels = [_printed(measure.heading(unit)) for measure in shown]
@@ -259,7 +322,8 @@ def _residents(arguments: argparse.Namespace) -> "tuple[Residents, str]":
     given: dict[str, Any] = {
         name: getattr(arguments, name) or False for name in READING if getattr(arguments, name) is not None
     }
-    return load_residents(arguments.file, keep_suspect=arguments.keep_suspect, **given), "residents"
+    more = {"total": arguments.total, "keep_suspect": arguments.keep_suspect}
+    return load_residents(arguments.file, **more, **given), "residents"
 
 
 def _say_sites(plan: "Plan", i: int, unit: str) -> None:
@@ -269,8 +333,8 @@ def _say_sites(plan: "Plan", i: int, unit: str) -> None:
     found, lonlat = plan.evaluation(i), plan.centers_lonlat(i)
     head = ("facility", "longitude", "latitude", "people", f"farthest, {unit}", "")
     rows = [
-        (str(j + 1), f"{lon:.5f}", f"{lat:.5f}", f"{found.population[j]:,.0f}",
-         f"{found.max_distance[j] / METRES[unit]:,.2f}", f"{plan.kinds[j]} {plan.names[j]}".rstrip())
+        (str(plan.numbers[j]), f"{lon:.5f}", f"{lat:.5f}", f"{found.population[j]:,.0f}",
+         f"{found.max_distance[j] / METRES[unit]:,.2f}", f"{plan.kinds[j]} {plan.names_at(i)[j]}".rstrip())
         for j, (lon, lat) in enumerate(lonlat)
     ]  # fmt: skip
     say("")
@@ -288,10 +352,10 @@ def _say_groups(plan: "Plan", i: int, unit: str) -> None:
         "group",
         "people",
         f"average, {unit}",
-        "k-means++",
+        plan.reference.heading,
         "change",
         "farthest",
-        "k-means++",
+        plan.reference.heading,
         "travel farther",
     )
     rows = [
@@ -299,10 +363,10 @@ def _say_groups(plan: "Plan", i: int, unit: str) -> None:
             group.name[:40],
             f"{group.people:,.0f}",
             group.average.plan_text,
-            group.average.baseline_text,
+            group.average.reference_text,
             group.average.change_text,
             group.farthest.plan_text,
-            group.farthest.baseline_text,
+            group.farthest.reference_text,
             f"{group.losers:.0%}",
         )
         for group in groups[:MOST_GROUPS]

@@ -42,7 +42,7 @@ def say(text: object) -> None:
 
 def complain(text: str) -> None:
     """Print a sentence on the error stream."""
-    print(f"tkm_core: {_printable(text)}", file=sys.stderr)
+    print(f"evenreach: {_printable(text)}", file=sys.stderr)
 
 
 def say_table(rows: Iterable[Sequence[str]]) -> None:

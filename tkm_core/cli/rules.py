@@ -1,0 +1,62 @@
+"""The rules of a plan from the command line."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tkm_core.planning import Rules, Travel
+    from tkm_core.residents import Existing, Residents, Sites
+
+
+def read_rules(arguments: argparse.Namespace, residents: "Residents", existing: "Existing | None") -> "Rules":
+    """Read the files that the rules are in, and put them together."""
+    from tkm_core.planning import FREE, Rules
+    from tkm_core.residents import Zones, load_sites
+    from tkm_core.sites import Capacity
+
+    asked = ("sites", "only_in", "not_in", "capacity", "at_least", "travel", "streets", "equal_groups")
+    if not any(getattr(arguments, name) for name in asked):
+        return FREE
+    sites = load_sites(arguments.sites, residents) if arguments.sites else None
+    limits = None
+    if arguments.capacity or arguments.at_least:
+        limits = Capacity(arguments.capacity or float("inf"), arguments.at_least or 0.0)
+    zones = [Zones.of(name) if name else None for name in (arguments.only_in, arguments.not_in)]
+    travel = _travel(arguments, residents, sites, existing)
+    return Rules(travel, sites, zones[0], zones[1], limits, arguments.equal_groups)
+
+
+def _travel(
+    arguments: argparse.Namespace, residents: "Residents", sites: "Sites | None", existing: "Existing | None"
+) -> "Travel":
+    """How far it is: along streets, by a table, or in a straight line."""
+    from pathlib import Path
+
+    import numpy as np
+
+    from tkm_core.planning import STRAIGHT, AlongStreets, ByTable
+    from tkm_core.sites import read_travel
+    from tkm_core.streets import load_streets
+
+    if arguments.streets and arguments.travel:
+        msg = "Give --streets or --travel, not both."
+        raise ValueError(msg)
+    if arguments.streets:
+        return AlongStreets(
+            load_streets(arguments.streets, mode=arguments.mode), arguments.measure, arguments.direction
+        )
+    if not arguments.travel:
+        return STRAIGHT
+    if sites is None or arguments.travel_unit is None:
+        msg = "--travel needs the sites its columns stand for (--sites) and its unit (--travel-unit)."
+        raise ValueError(msg)
+    if residents.ids is None or not sites.names:
+        msg = "--travel needs names: of the residents (--id), and of the sites."
+        raise ValueError(msg)
+    names, places = list(sites.names), sites.lonlat
+    if existing is not None:
+        names += [name for name in existing.names if name not in sites.names]
+        other = [row for row, name in enumerate(existing.names) if name not in sites.names]
+        places = np.concatenate([places, existing.lonlat[other]])
+    table = read_travel(arguments.travel, residents.ids.tolist(), names, unit=arguments.travel_unit)
+    return ByTable.of(table, places, Path(arguments.travel).name)
