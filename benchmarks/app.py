@@ -1,6 +1,8 @@
-"""How quickly the app answers, in a real browser: key press to new figures and to the new map, page to first map."""
+"""How quickly the app answers, in a real browser: the live map, and beside it the same dial with pydeck on the server.
 
-import statistics
+Run on a machine that does nothing else: without a graphics card, the browser draws with the processor.
+"""
+
 import time
 from typing import Any
 
@@ -8,13 +10,30 @@ import numpy as np
 
 from benchmarks.serving import Server
 
-CASES = (("sacramento", 20), ("generated", 20), ("generated-1m", 8))
-TARGETS: dict[str, dict[str, float]] = {
-    "sacramento": {"again": 6.0},
-    "generated": {"again": 6.0, "figures": 0.3, "map": 1.0},
-    "generated-1m": {"figures": 1.0},
-}
-# Notes when the sentence changed, and when the map was last given something new to draw.
+PRESSES = 30
+CITY, LARGE, HUGE = "generated", "generated-100k", "generated-1m"  # 10,000 residents, 100,000, a million
+PEER = "benchmarks/pydeck_page.py"
+# Notes when a key was pressed and when the frame that shows its setting has been painted.
+LISTEN = """node => { const view = node.liveMap; window.times = [];
+  view.dial.input.addEventListener('keydown', event => { const before = view.at;
+    const wait = () => requestAnimationFrame(() => { const frame = new MessageChannel();
+      frame.port1.onmessage = () => {
+        if (view.at !== before) window.times.push(performance.now() - event.timeStamp); else wait(); };
+      frame.port2.postMessage(0); });
+    wait(); }); }"""
+# Turns the dial at every frame for three seconds: frames a second.
+TURN = """node => new Promise(done => { const view = node.liveMap, { input } = view.dial; let at = 0;
+  const begun = performance.now(), first = view.frames;
+  const step = () => { at = (at + 1) % view.plan.t.length;
+    input.value = String(at); input.dispatchEvent(new Event('input'));
+    const seconds = (performance.now() - begun) / 1000;
+    if (seconds < 3) requestAnimationFrame(step); else done((view.frames - first) / seconds); };
+  requestAnimationFrame(step); })"""
+PLAY = """node => new Promise(done => { const view = node.liveMap; const first = view.frames, begun = performance.now();
+  view.dial.stand(0); view.dial.start();
+  setTimeout(() => { view.dial.pause();
+    done((view.frames - first) / (performance.now() - begun) * 1000); }, 3000); })"""
+# For the peer: notes when the sentence changed, and when the map was last given something new to draw.
 WATCH = """() => {
   const hero = document.querySelector('.st-key-hero');
   window.said = hero.innerText; window.figuresAt = 0; window.mapAt = 0;
@@ -29,18 +48,77 @@ WATCH = """() => {
 }"""
 
 
-def _first_map(page: Any, address: str) -> float:
-    """Seconds from opening the page to a map with something on it."""
+class Traffic:
+    """Bytes between a page and its server, websocket and files together."""
+
+    def __init__(self, page: Any) -> None:
+        self.bytes = 0
+        line = page.context.new_cdp_session(page)
+        line.send("Network.enable")
+        for event in ("Network.webSocketFrameReceived", "Network.webSocketFrameSent"):
+            line.on(event, lambda frame: self._add(len(frame["response"]["payloadData"]) * 0.75))  # base64
+        line.on("Network.loadingFinished", lambda file: self._add(file["encodedDataLength"]))
+
+    def _add(self, count: float) -> None:
+        self.bytes += int(count)
+
+
+def _first_map(page: Any, address: str, drawn: str) -> float:
+    """Seconds from opening a page to a map with something on it."""
     begun = time.perf_counter()
     page.goto(address)
     page.wait_for_selector(".st-key-hero h1", timeout=600_000)
-    page.wait_for_selector("[data-testid=stDeckGlJsonChart] canvas", timeout=120_000)
-    page.wait_for_timeout(50)
+    page.wait_for_selector(drawn, timeout=120_000)
     return time.perf_counter() - begun
 
 
-def _press(page: Any, key: str) -> tuple[float, float]:
-    """Seconds from a key press on the dial to the new figures and to the map's last new data."""
+def _live(browser: Any, url: str, dataset: str, presses: int) -> dict[str, Any]:
+    """Everything about the live map of one city."""
+    pages = [browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(2)]
+    first, again = (
+        _first_map(page, f"{url}/?dataset={dataset}&t=0.2", ".live-map[data-drawn]") for page in pages
+    )
+    pages[0].close()
+    page = pages[1]
+    page.wait_for_selector(".live-map[data-ground=laid]", timeout=60_000)
+    page.wait_for_timeout(2500)
+    shown = page.locator(".live-map")
+    shown.evaluate(LISTEN)
+    traffic = Traffic(page)
+    page.locator(".st-key-t input[type=range]").focus()
+    for number in range(presses):
+        page.keyboard.press("ArrowRight" if number % 2 == 0 else "ArrowLeft")
+        page.wait_for_timeout(900)  # let go, so that the page follows
+    times = np.array(page.evaluate("() => window.times")) / 1000
+    sent = traffic.bytes / presses
+    turning, playing = shown.evaluate(TURN), shown.evaluate(PLAY)
+    page.close()
+    return {
+        "first": first,
+        "again": again,
+        "times": times,
+        "bytes": sent,
+        "turning": turning,
+        "playing": playing,
+    }
+
+
+def _peer(browser: Any, url: str, presses: int) -> dict[str, Any]:
+    """The same with pydeck."""
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    address = f"{url}/?dataset={CITY}"
+    _first_map(page, address, "[data-testid=stDeckGlJsonChart] canvas")
+    again = _first_map(page, address, "[data-testid=stDeckGlJsonChart] canvas")
+    page.wait_for_timeout(2500)
+    page.evaluate(WATCH)
+    traffic = Traffic(page)
+    measured = [_press(page, "ArrowRight" if n % 2 == 0 else "ArrowLeft") for n in range(presses)]
+    page.close()
+    return {"again": again, "times": np.array(measured), "bytes": traffic.bytes / presses}
+
+
+def _press(page: Any, key: str) -> float:
+    """Seconds from a key press on the dial to the new figures and the map's last new data."""
     page.locator(".st-key-t input[type=range]").focus()
     page.evaluate("() => { window.figuresAt = 0; window.mapAt = 0; window.pressedAt = performance.now(); }")
     page.keyboard.press(key)
@@ -48,65 +126,55 @@ def _press(page: Any, key: str) -> tuple[float, float]:
     last = -1.0
     while True:  # the map is done when it has been given nothing new for a while
         page.wait_for_timeout(350)
-        now = page.evaluate("() => window.mapAt")
+        now = page.evaluate("() => Math.max(window.mapAt, window.figuresAt) - window.pressedAt")
         if now == last:
-            break
+            return float(now / 1000)
         last = now
-    figures, drawn = page.evaluate(
-        "() => [window.figuresAt - window.pressedAt, window.mapAt - window.pressedAt]"
-    )
-    return figures / 1000, drawn / 1000
 
 
-def _rows(
-    dataset: str, first: float, again: float, figures: list[float], drawn: list[float]
-) -> list[dict[str, Any]]:
-    """The measurements of one data set as rows; targets are those of the issue, where it names one."""
-    goals = TARGETS.get(dataset, {})
-    many = f"95th percentile of {len(figures)}, median {statistics.median(figures):.2f} s"
-    shown = f"95th percentile of {len(drawn)}, median {statistics.median(drawn):.2f} s"
-    measured = {
-        "first": (f"{dataset}: first page of a new server to first map (path included)", first),
-        "again": (f"{dataset}: fresh page to first map", again),
-        "figures": (f"{dataset}: key press on the dial to new figures, {many}", _p95(figures)),
-        "map": (f"{dataset}: key press on the dial to new map, {shown}", _p95(drawn)),
-    }
-    return [
-        {"case": case, "measured": round(value, 3), "unit": "s", "target": goals.get(name)}
-        for name, (case, value) in measured.items()
-    ]
-
-
-def _p95(values: list[float]) -> float:
-    return float(np.quantile(values, 0.95))
+def _row(case: str, measured: float, unit: str, target: float | None = None, **more: Any) -> dict[str, Any]:
+    return {"case": case, "measured": round(measured, 4), "unit": unit, "target": target, **more}
 
 
 def run() -> list[dict[str, Any]]:
-    """Measure every case in a browser of its own.
+    """Measure the live map on 10,000 residents beside pydeck, and on more without.
 
     Returns
     -------
     list of dict
-        With case, measured (seconds), unit and target (None where nothing was promised).
+        With case, measured, unit and target (None where nothing was promised).
     """
     from playwright.sync_api import sync_playwright
 
     from tests.browser import chromium
 
-    rows: list[dict[str, Any]] = []
-    with Server(plain=True) as server, sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.find(), args=chromium.ARGS)
-        for dataset, presses in CASES:
-            address = f"{server.url}/?dataset={dataset}&t=0.2"
-            pages = [browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(2)]
-            first, again = (_first_map(page, address) for page in pages)
-            pages[0].close()
-            page = pages[1]
-            page.wait_for_timeout(2500)
-            page.evaluate(WATCH)
-            measured = [_press(page, "ArrowRight" if n % 2 == 0 else "ArrowLeft") for n in range(presses)]
-            figures, drawn = (list(part) for part in zip(*measured, strict=True))
-            rows += _rows(dataset, first, again, figures, drawn)
-            page.close()
+        with Server(plain=True, script=PEER) as server:
+            old = _peer(browser, server.url, 10)
+        with Server(plain=True) as server:
+            new = _live(browser, server.url, CITY, PRESSES)
+            large = _live(browser, server.url, LARGE, 4)
+            huge = _live(browser, server.url, HUGE, 4)
         browser.close()
+    median, p95 = np.quantile(new["times"], (0.5, 0.95))
+    before, before_p95 = np.quantile(old["times"], (0.5, 0.95))
+    said = "key press on the dial to figures and map"
+    rows = [
+        _row(f"10,000: {said}, median; pydeck {before:.2f} s", median, "s", ratio=before / median),
+        _row(f"10,000: {said}, 95th percentile; pydeck {before_p95:.2f} s", p95, "s", 0.05),
+        _row(
+            f"10,000: traffic a step, page followed; pydeck {old['bytes'] / 1000:,.0f} kB",
+            new["bytes"] / 1000,
+            "kB",
+            20.0,
+        ),
+        _row(f"10,000: fresh page to first map; pydeck alone {old['again']:.2f} s", new["again"], "s", 6.0),
+        _row("10,000: first page of a new server to first map (plan included)", new["first"], "s"),
+    ]
+    for name, found, least in (("10,000", new, 30.0), ("100,000", large, 15.0), ("a million", huge, None)):
+        rows += [
+            _row(f"{name}: frames a second while the dial turns", found["turning"], "", least, least=True),
+            _row(f"{name}: frames a second while it plays", found["playing"], "", least, least=True),
+        ]
     return rows

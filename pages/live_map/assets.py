@@ -1,0 +1,76 @@
+"""The component's files on the server: MapLibre from its package, our own modules, and the data of a plan by address.
+
+Everything goes through Streamlit's own media route, under a name made from its content: no further door has to be
+opened, and what has arrived once is right for good.
+"""
+
+import re
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime import exists, get_instance
+
+HERE = Path(__file__).parent
+ENTRY = "live_map.js"
+IMPORT = re.compile(r"(from )'\./(\w+\.js)'")
+TYPES = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".json": "application/json",
+    ".bin": "application/octet-stream",
+}
+
+
+def address_of(content: bytes, name: str) -> str:
+    """Where the browser finds some content while this visitor's page shows it; `name` says what it is on the page.
+
+    Without a server, as in tests of a page, there is nobody to fetch it and the name is all that is needed.
+    """
+    if not exists():
+        return name
+    path = get_instance().media_file_mgr.add(content, TYPES[Path(name).suffix], f"live_map/{name}")
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{base}{path}" if base else path
+
+
+def library() -> str:
+    """The address of MapLibre."""
+    return address_of(_from_package("maplibre-gl.js"), "maplibre-gl.js")
+
+
+def map_sheets() -> list[str]:
+    """The addresses of the map's style sheets."""
+    return [address_of(_from_package("maplibre-gl.css"), "maplibre-gl.css"), sheet("live_map.css")]
+
+
+def sheet(name: str) -> str:
+    """The address of one of our style sheets."""
+    return address_of(_source(name).encode(), name)
+
+
+def entry() -> str:
+    """The address of the module that Streamlit's component imports."""
+    return _module(ENTRY)
+
+
+def _module(name: str) -> str:
+    """The address of one of our modules; those it imports are put in place first, and named by their addresses."""
+    text = _source(name)
+    return address_of(IMPORT.sub(lambda found: f"{found[1]}'{_module(found[2])}'", text).encode(), name)
+
+
+@lru_cache
+def _source(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+@lru_cache
+def _from_package(name: str) -> bytes:
+    """A file of the package maplibre; nothing of it is imported: its Python part is for notebooks."""
+    found = find_spec("maplibre")
+    if found is None or found.origin is None:
+        msg = "The package maplibre is missing: pip install -r requirements.txt"
+        raise ModuleNotFoundError(msg)
+    return (Path(found.origin).parent / "srcjs" / name).read_bytes()

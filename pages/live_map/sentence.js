@@ -1,0 +1,81 @@
+// The sentence about the setting that the dial stands at, in the same frame as the map.
+
+import { Group } from './group.js';
+import { element } from './page.js';
+import { json, nearest, parsed } from './plan_data.js';
+
+/** @typedef {[[string, string][], [string, string][], string]} Told  headline, detail, context */
+
+export class Sentence {
+  /** @param {any} component */
+  constructor(component) {
+    this.root = element('div', 'sentence');
+    this.headline = element('h1');
+    this.detail = element('p');
+    this.root.append(this.headline, this.detail);
+    component.parentElement.append(this.root);
+    this.group = Group.join(component.data.group, this);
+    /** @type {Told[] | null} */
+    this.told = null;
+    /** @type {number[]} */
+    this.t = [];
+    this.url = '';
+    this.width = 0;
+    this.sizes = new ResizeObserver(() => this.keepRoom());
+    this.sizes.observe(this.root);
+  }
+
+  /** Keep room for the longest of the sentences: what lies below must not move while the dial turns. */
+  keepRoom() {
+    const { clientWidth } = this.root;
+    if (!this.told || clientWidth === this.width) return;
+    this.width = clientWidth;
+    this.root.style.minHeight = '';
+    const shown = [[...this.headline.childNodes], [...this.detail.childNodes]];
+    const heights = this.told.map((told) => {
+      this.say(told);
+      return this.root.offsetHeight;
+    });
+    this.headline.replaceChildren(...shown[0]);
+    this.detail.replaceChildren(...shown[1]);
+    this.root.style.minHeight = `${Math.max(...heights)}px`;
+  }
+
+  /** @param {any} data */
+  async update(data) {
+    this.now = data.now;
+    this.at = data.at;
+    if (!((this.group.last.seq ?? 0) > data.seen)) this.say(data.now); // or the dial has gone on meanwhile
+    if (data.told !== this.url) {
+      this.told = null;
+      this.url = data.told;
+      const found = await json(data.told);
+      if (this.url !== data.told) return;
+      this.told = found.settings;
+      this.t = found.t.map(parsed);
+      this.width = 0;
+      this.keepRoom();
+      if ((this.group.last.seq ?? 0) > data.seen) this.follow(this.group.last);
+    }
+  }
+
+  /** @param {import('./group.js').News} news */
+  follow({ dial }) {
+    if (dial === undefined || !this.told) return;
+    const at = nearest(this.t, dial);
+    this.say(at === this.at ? this.now : this.told[at]);
+  }
+
+  /** @param {Told} told */
+  say([headline, detail, context]) {
+    const pieces = (/** @type {[string, string][]} */ parts) => parts.map(([text, tone]) => element('span', tone, {}, text));
+    this.headline.replaceChildren(...pieces(headline));
+    this.detail.replaceChildren(...pieces(detail), element('span', 'context', {}, `${detail.length ? ' ' : ''}${context}`));
+  }
+
+  remove() {
+    this.sizes.disconnect();
+    this.group.leave(this);
+    this.root.remove();
+  }
+}

@@ -1,0 +1,341 @@
+"""The live map in a real browser: what it draws is what Python says, and nothing snaps back, whatever comes between."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from benchmarks.serving import Server
+from tests.browser.conftest import Visit, ready, settled
+from tkm_core.figures import Look, colour_scheme
+from tkm_core.figures.crowd import classes
+from tkm_core.planning import Plan, make_plan
+from tkm_core.residents import load_sample
+from tkm_core.stories import tell_move, tell_plan
+from tkm_core.wording import dial_text
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+# Turns the dial to every setting, as a hand does, and notes after each frame what is shown and drawn.
+TURN = """async node => {
+  const view = node.liveMap, found = [];
+  for (let i = 0; i < view.plan.t.length; i++) {
+    view.dial.input.value = String(i);
+    view.dial.input.dispatchEvent(new Event('input'));
+    await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+    const { sites, label, classes, farthest } = view.state();
+    found.push({ sites, label, classes, farthest, said: document.querySelector('.sentence h1').textContent,
+      shown: node.querySelector('.shown').textContent, spoken: view.dial.input.getAttribute('aria-valuetext'),
+      told: node.querySelector('.far-label').textContent });
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def maps() -> Iterator[str]:
+    """A server with nothing but live maps."""
+    with Server(plain=True, script="tests/browser/live_map_page.py") as running:
+        yield running.url
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return make_plan(load_sample("sacramento"), 6, with_t=0.25)
+
+
+def laid(page: Page, count: int = 1) -> None:
+    expect(page.locator(".live-map[data-ground=laid]")).to_have_count(count)
+
+
+def state(page: Page, number: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = page.locator(".live-map").nth(number).evaluate("node => node.liveMap.state()")
+    return found
+
+
+def heard(page: Page) -> dict[str, Any]:
+    """What the server has understood."""
+    found: dict[str, Any] = json.loads(page.locator("[data-testid=stCode] code").inner_text())
+    return found
+
+
+def drag(page: Page, j: int, by: tuple[int, int], *, drop: bool = True) -> None:
+    """Take a facility with the mouse and move it."""
+    box = page.locator(".live-map .site").nth(j).bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + by[0], y + by[1], steps=6)
+    if drop:
+        page.mouse.up()
+
+
+@pytest.mark.parametrize("colour", ["facility", "distance", "change"])
+def test_every_setting_is_drawn_and_told_as_python_says(visit: Visit, plan: Plan, colour: str) -> None:
+    page = visit(f"/?colour={colour}&units=mi")
+    ready(page)
+    scheme = colour_scheme(plan, Look(colour=colour, unit="mi", people="homes"))
+    base = plan.baseline_evaluation()
+    found = page.locator(".live-map").evaluate(TURN)
+    assert len(found) == len(plan)
+    for i, shown in enumerate(found):
+        evaluation = plan.evaluation(i)
+        story = tell_plan(plan, i, unit="mi", standard=6.2 * 1609.344, people="homes")
+        assert shown["said"] == story.headline_text
+        assert shown["shown"] == f"t = {dial_text(plan.t[i])}"
+        np.testing.assert_allclose(shown["sites"], plan.centers_lonlat(i), atol=1e-6)
+        assert shown["label"] == evaluation.labels.tolist()
+        parts = {"labels": evaluation.labels, "distance": evaluation.distance}
+        expected = classes(scheme, **parts, change=base.distance - evaluation.distance)
+        assert np.mean(np.asarray(shown["classes"]) != expected) < 0.002, (
+            "at most a resident on a class's edge"
+        )
+        who = plan.residents.farthest(evaluation.distance)
+        np.testing.assert_allclose(shown["farthest"]["lonlat"], plan.residents.lonlat[who], atol=1e-6)
+        assert shown["farthest"]["by"] == evaluation.labels[who]
+        miles = f"farthest home {evaluation.largest_distance / 1609.344:.1f} mi"
+        assert shown["told"] == miles and shown["spoken"] == f"t = {dial_text(plan.t[i])}, {miles}"
+    settled(page)
+    expect(page).to_have_url(re.compile(r"[?&]t=inf\b"))
+
+
+def test_keys_turn_the_dial_and_the_server_hears_only_of_the_end(visit: Visit, maps: str, plan: Plan) -> None:
+    page = visit("/?t=0", base=maps)
+    laid(page)
+    dial = page.get_by_role("slider", name="Fairness dial")
+    dial.focus()
+    for key, at in (("End", -1), ("Home", 0), ("ArrowRight", 1), ("ArrowUp", 2)):
+        page.keyboard.press(key)
+        expect(page.locator(".live-map .shown")).to_have_text(f"t = {dial_text(plan.t[at])}")
+    page.keyboard.press("PageUp")
+    expect(page.locator(".live-map .shown")).not_to_have_text(f"t = {dial_text(plan.t[2])}")
+    expect(page.locator("[data-testid=stCode]")).to_contain_text('"what": "dial"')
+    settled(page)
+    assert heard(page)["t"] == float(state(page)["t"])
+    assert len(heard(page)["log"]) <= 5
+    before = len(heard(page)["log"])
+    page.locator(".live-map").evaluate(TURN)
+    expect(page.locator("[data-testid=stCode]")).to_contain_text('"t": Infinity')
+    assert len(heard(page)["log"]) - before <= 3, "a turn is not a message"
+
+
+def test_nothing_snaps_back_while_the_server_is_slow(visit: Visit, maps: str, plan: Plan) -> None:
+    page = visit("/?slow=1&t=0", base=maps)
+    laid(page)
+    settled(page)
+    page.get_by_role("slider", name="Fairness dial").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(400)  # told; the server is at work
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    seen = set()
+    for _ in range(30):
+        seen.add(state(page)["at"])
+        page.wait_for_timeout(100)
+    assert seen == {5}
+    expect(page.locator("[data-testid=stCode]")).to_contain_text(f'"t": {plan.t[5]}')
+    drag(page, 2, (40, 30))  # and a facility, twice in quick succession
+    drag(page, 4, (-30, 40))
+    placed = state(page)["trial"]
+    assert placed["j"] == 4
+    expect(page.locator("[data-testid=stCode]")).to_contain_text('"j": 4')
+    settled(page)
+    assert state(page)["trial"]["lonlat"] == placed["lonlat"]
+    page.get_by_role("link", name="Other").click()
+    expect(page.get_by_text("another page")).to_be_visible()
+    page.get_by_role("link", name="Maps").click()
+    laid(page)
+    settled(page)
+    after = state(page)
+    assert after["at"] == 5
+    np.testing.assert_allclose(after["trial"]["lonlat"], placed["lonlat"])
+
+
+def test_a_lost_connection_loses_nothing(visit: Visit, maps: str, plan: Plan) -> None:
+    open_: list[WebSocketRoute] = []
+    lost = False
+
+    def relay(route: WebSocketRoute) -> None:
+        if lost:
+            route.close()
+            return
+        route.connect_to_server()
+        open_.append(route)
+
+    page = visit("/guide", base=maps)
+    page.context.route_web_socket(re.compile("stream"), relay)
+    page.goto(f"{maps}/?t=0")
+    laid(page)
+    settled(page)
+    lost = True
+    open_[-1].close()
+    page.get_by_role("slider", name="Fairness dial").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".live-map .shown")).to_have_text(f"t = {dial_text(plan.t[2])}")
+    page.wait_for_timeout(800)
+    lost = False
+    expect(page.locator("[data-testid=stCode]")).to_contain_text(f'"t": {plan.t[2]}')
+    settled(page)
+    expect(page.locator(".live-map .shown")).to_have_text(f"t = {dial_text(plan.t[2])}")
+
+
+def test_a_hidden_tab_and_a_change_of_theme_in_mid_drag(visit: Visit, maps: str) -> None:
+    page = visit("/?t=0", base=maps)
+    laid(page)
+    page.get_by_role("button", name="Play").click()
+    # a browser asks nobody in a hidden tab for a frame
+    page.evaluate("() => { window.shown = requestAnimationFrame; window.held = [];"
+                  " window.requestAnimationFrame = frame => held.push(frame); }")  # fmt: skip
+    page.wait_for_function("() => held.length")
+    before = state(page)["at"]
+    page.wait_for_timeout(1500)
+    after = page.locator(".live-map").evaluate(
+        """node => { window.requestAnimationFrame = shown; held.forEach(frame => frame(performance.now()));
+        return node.liveMap.state().at; }"""
+    )
+    assert before < after <= before + 1, "it goes on where it was"
+    page.get_by_role("button", name="Pause").click()
+    settled(page)
+    drag(page, 1, (50, 20), drop=False)
+    lifted = state(page)["trial"]["lonlat"]
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator(".live-map .map")).to_have_css("background-color", "rgb(22, 31, 36)")
+    assert state(page)["trial"]["lonlat"] == lifted
+    page.mouse.up()
+    expect(page.locator(".live-map .card table")).to_be_visible()
+    assert state(page)["trial"]["lonlat"] == lifted
+    assert heard(page)["log"][-1]["lonlat"] == lifted
+
+
+def test_two_maps_move_in_step(visit: Visit, maps: str) -> None:
+    page = visit("/?two=1", base=maps)
+    laid(page, 2)
+    page.get_by_role("button", name="Zoom in").first.click()
+    page.wait_for_function(
+        """() => { const all = [...document.querySelectorAll('*')]
+        .map(one => one.shadowRoot?.querySelector('.live-map')).filter(Boolean)
+        .map(node => JSON.stringify(node.liveMap.state().view)); return all[0] === all[1]; }"""
+    )
+    page.get_by_role("slider", name="Fairness dial").nth(1).focus()
+    page.keyboard.press("End")
+    expect(page.locator(".live-map .shown").first).to_have_text("t = ∞")
+    assert state(page, 0)["sites"] == state(page, 1)["sites"]
+
+
+def test_a_facility_can_be_tried_elsewhere_and_pinned(visit: Visit, plan: Plan) -> None:
+    page = visit()
+    ready(page)
+    page.locator(".live-map .site").nth(2).click()
+    i = plan.index(0.25)
+    card = page.locator(".live-map .card")
+    expect(card).to_contain_text(f"Serves {plan.evaluation(i).population[2]:,.0f} homes")
+    drag(page, 2, (60, -40))
+    trial = state(page)["trial"]
+    rows = tell_move(plan, i, 2, trial["lonlat"], standard=10_000, people="homes")
+    expect(card.locator("tr")).to_have_count(len(rows) + 1)
+    for shown, row in zip(card.locator("tr").all()[1:], rows, strict=True):
+        assert shown.inner_text().split("\t") == [
+            row.label,
+            row.plan_text,
+            row.reference_text,
+            row.change_text,
+        ]
+    page.get_by_role("button", name="Put it back").click()
+    expect(card).to_be_hidden()
+    np.testing.assert_allclose(state(page)["sites"], plan.centers_lonlat(i), atol=1e-6)
+    page.locator(".live-map .site").nth(2).focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(card.locator("tr")).to_have_count(len(rows) + 1)
+    there = state(page)["trial"]["lonlat"]
+    page.get_by_role("button", name="Keep it there and place the others anew").click()
+    expect(page.get_by_text("One facility is pinned")).to_be_visible()
+    settled(page)
+    pinned = make_plan(plan.residents, 5, fixed_lonlat=[np.round(there, 5)], pinned=1, with_t=0.25)
+    np.testing.assert_allclose(state(page)["sites"], pinned.centers_lonlat(pinned.index(0.25)), atol=2e-5)
+    assert f"pins={there[0]:.5f}" in page.url
+    page.get_by_role("button", name="Set free").click()
+    expect(page.get_by_text("One facility is pinned")).to_have_count(0)
+    page.locator(".live-map .maplibregl-canvas").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Pin one of the 6 here").click()
+    expect(page.get_by_text("One facility is pinned")).to_be_visible()
+    expect(page.locator(".live-map .site.pinned")).to_have_count(1)
+
+
+QUARTERS = "/?dataset=quarters&k=2"
+
+
+def test_areas_are_drawn_as_areas_with_their_names(visit: Visit, maps: str) -> None:
+    page = visit(QUARTERS, base=maps)
+    laid(page)
+    shown = state(page)
+    view = page.locator(".live-map")
+    named = "Quarter <b>0</b>0"
+    assert "Town <b>hall</b>" in shown["named"], "the name of an existing facility, as text"
+    pixels = view.evaluate("node => node.liveMap.state().pixel([1.05, 43.05])")
+    cover = view.evaluate("(node, at) => node.liveMap.shapes.under(node.liveMap.camera, at)", pixels)
+    assert cover == 0, "the first quarter covers its middle"
+    outside = view.evaluate("node => node.liveMap.state().pixel([0.99, 43.05])")
+    assert view.evaluate("(node, at) => node.liveMap.shapes.under(node.liveMap.camera, at)", outside) == -1
+    expected = [*shown["colours"][shown["classes"][0]], 150]
+    ink = """(node, [x, y]) => { const canvas = node.querySelector('canvas.crowd');
+      const share = canvas.width / canvas.clientWidth;
+      return Array.from(canvas.getContext('2d').getImageData(x * share, y * share, 1, 1).data); }"""
+    np.testing.assert_allclose(view.evaluate(ink, pixels), expected, atol=2)
+    assert view.evaluate(ink, outside) == [0, 0, 0, 0]
+    box = page.locator(".live-map .map").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + pixels[0], box["y"] + pixels[1])
+    expect(page.locator(".live-map .tip")).to_contain_text(named)
+    page.get_by_role("button", name="Zoom in").click()
+    page.wait_for_timeout(500)
+    closer = state(page)["named"]
+    assert any(name.startswith("Quarter") for name in closer), "closer, there is room for names"
+    page.get_by_role("button", name="Reset view").click()
+    page.wait_for_timeout(300)
+    assert state(page)["view"]["zoom"] == pytest.approx(shown["view"]["zoom"], abs=0.01)
+
+
+def test_a_plan_with_rules_is_shown_as_python_worked_it_out(visit: Visit, maps: str) -> None:
+    page = visit("/?dataset=quarters-ruled&k=2&t=0", base=maps)
+    laid(page)
+    view = page.locator(".live-map")
+    sent = view.evaluate("node => Array.from(node.liveMap.service.labels(node.liveMap.plan.arrangement[0]))")
+    assert state(page)["label"] == sent
+    assert max(state(page)["distance"]) > 10_000  # metres, as Python measured them
+    sites = view.evaluate("node => node.liveMap.plan.candidates.map(site => site.lonlat)")
+    drag(page, 0, (30, 20))
+    trial = state(page)["trial"]
+    assert trial["lonlat"] in sites, "it snaps to a candidate site"
+    expect(page.locator(".live-map .card")).to_contain_text("Farthest home")
+    expect(page.locator(".live-map .card")).not_to_contain_text("about")
+    assert heard(page)["log"][-1]["lonlat"] in sites
+    page.locator(".live-map .site").nth(0).focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    assert state(page)["trial"]["lonlat"] in sites
+
+
+def test_a_street_map_that_cannot_be_reached_is_told(visit: Visit, maps: str) -> None:
+    page = visit("/", base=maps)
+    page.context.route("**/nowhere.json", lambda route: route.abort())
+    page.goto(f"{maps}/?web=1")
+    expect(page.locator(".live-map .remark")).to_contain_text("cannot be reached")
+    laid(page)
+
+
+def test_a_phone_sees_all_of_the_map(visit: Visit, maps: str) -> None:
+    page = visit(QUARTERS, base=maps, width=390, height=844)
+    laid(page)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    for part in (".zoom", ".scale", ".dial", ".legend"):
+        box = page.locator(f".live-map {part}").bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390, part
