@@ -22,8 +22,12 @@ def _workers() -> int:
     return 0 if os.name == "nt" else max(1, min(4, (os.cpu_count() or 2) - 1))
 
 
-def _setting(default: Any, about: str, low: int = 0, high: int = 0, pattern: str = "") -> Any:
-    meaning = {"about": about, "low": low, "high": high, "pattern": pattern}
+def _setting(
+    default: Any, about: str, low: int = 0, high: int = 0, pattern: str = "", *, secret: bool = False
+) -> Any:
+    meaning = {"about": about, "low": low, "high": high, "pattern": pattern, "secret": secret}
+    if secret:
+        return field(default=default, metadata=meaning, repr=False)
     if callable(default):
         return field(default_factory=default, metadata=meaning)
     return field(default=default, metadata=meaning)
@@ -90,6 +94,18 @@ class Config:
     offline_maps: bool = _setting(default=False, about="no street map: nothing is loaded from outside")
     login: bool = _setting(default=False, about="people sign in (OIDC) before they see anything")
     read_seconds: int = _setting(60, "longest time reading one file may take", 1, 3_600)
+    database: str = _setting(
+        "",
+        "database that keeps projects, as in sqlite:////data/evenreach.db or postgresql://user:password@host/name",
+        pattern=r"((sqlite:///|postgresql(\+psycopg)?://)\S+)?",
+        secret=True,
+    )
+    upload_days: int = _setting(
+        30, "days that uploads outside projects are kept after their last use", 1, 3_650
+    )
+    project_days: int = _setting(
+        0, "days that projects are kept after their last change; 0: until somebody deletes them", 0, 36_500
+    )
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Config":
@@ -161,7 +177,8 @@ def _yes_or_no(name: str, text: str, _meaning: Mapping[str, Any]) -> bool:
 
 def _plain(name: str, text: str, meaning: Mapping[str, Any]) -> str:
     if not re.fullmatch(meaning["pattern"], text):
-        msg = f"{name} must be the {meaning['about']}, not {text[:40]!r}."
+        instead = "" if meaning["secret"] else f", not {text[:40]!r}"
+        msg = f"{name} must be the {meaning['about']}{instead}."
         raise ConfigError(msg)
     return text
 

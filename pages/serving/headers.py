@@ -13,6 +13,8 @@ FIXED = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+CODE = ("text/javascript", "text/css")
+FOR_GOOD = "private, max-age=31536000, immutable"  # its address is made from its content
 COOKIE = "evenreach_asked_for"
 MINUTES = 15
 LONGEST = 1500  # characters of a link that is kept over signing in
@@ -42,7 +44,7 @@ def content_policy(*, offline: bool) -> str:
 
 
 class SecurityHeaders:
-    """Adds the headers to every HTTP answer."""
+    """Adds the headers to every HTTP answer; the live map's code may be kept by browsers, what it shows may not."""
 
     def __init__(self, app: ASGIApp, *, offline: bool) -> None:
         self.app = app
@@ -59,6 +61,8 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in self.headers.items():
                     headers.setdefault(name, value)
+                if "/media/" in scope["path"] and headers.get("content-type", "").startswith(CODE):
+                    headers.setdefault("Cache-Control", FOR_GOOD)
             await send(message)
 
         await self.app(scope, receive, dressed)

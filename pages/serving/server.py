@@ -27,7 +27,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from streamlit.web.bootstrap import load_config_options
 
-from pages.serving import uploads
+from pages.serving import garbage, people, retention, uploads
 from pages.serving.config import Config, ConfigError, config
 from pages.serving.connections import Patient
 from pages.serving.doors import HEALTH, Doors
@@ -105,9 +105,13 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
     from pages.serving.jobs import tasks
 
     tasks.start()
-    broom = asyncio.create_task(uploads.ledger().keep_sweeping())
+    brooms = [
+        asyncio.create_task(uploads.ledger().keep_sweeping()),
+        asyncio.create_task(retention.keep_sweeping()),
+    ]
     yield
-    broom.cancel()
+    for broom in brooms:
+        broom.cancel()
     tasks.close()
 
 
@@ -197,20 +201,20 @@ def writable_cache() -> None:
 def warm() -> None:
     """Import every page, make the first plan and its report, so that the first visitor does not wait for any."""
     import_module("app")
-    from pages.shared import address, session
+    from pages.shared import address, cities, live_plan, plans
     from tkm_core import figures
     from tkm_core.figures import html_report
     from tkm_core.stories import tell_plan
+    from tkm_core.units import METRES
 
     usual = {name: field.default for name, field in address.FIELDS.items()}
-    place = session.sample_city(usual["dataset"])
-    plan = session.quiet_plan(place, usual["k"], lambda _fraction, _text: None)
+    place = cities.sample(usual["dataset"])
+    plan = plans.part_of_other_work(place, usual["k"], lambda _fraction, _text: None)
     i = plan.index(usual["t"])
     look, story = figures.Look(people=place.people), tell_plan(plan, i, people=place.people)
     html_report(plan, i, story, look, title=place.title)
-    ground = session.ground_of(place, width=690, height=600)
-    figures.plan_map(plan, i, plan.evaluation(i), plan.baseline_evaluation(), ground, look).to_json()
-    session.settle()
+    live_plan.prepared(place, plan, look, usual["standard"] * METRES[look.unit])
+    garbage.settle()
 
 
 def main() -> None:
@@ -224,6 +228,7 @@ def main() -> None:
         check_login(settings)
     except ConfigError as problem:
         sys.exit(f"EvenReach cannot start. {problem}")
+    people.serve_many()
     sys.argv = [str(ROOT / "app.py")]  # whose neighbours .streamlit/ and static/ are
     writable_cache()
     sys.setswitchinterval(SWITCH)

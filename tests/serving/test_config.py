@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pages.serving.config import Config, ConfigError
-from pages.serving.jobs.tasks import READERS
+from pages.serving.jobs.files import READERS
 
 ROOT = Path(__file__).parents[2]
 NAMES = ["EVENREACH_" + setting.name.upper() for setting in fields(Config)]
@@ -38,6 +38,9 @@ def test_every_setting_can_be_set() -> None:
         "EVENREACH_OFFLINE_MAPS": "Yes",
         "EVENREACH_LOGIN": "on",
         "EVENREACH_READ_SECONDS": "20",
+        "EVENREACH_DATABASE": "postgresql://reach:secret@db/reach",
+        "EVENREACH_UPLOAD_DAYS": "7",
+        "EVENREACH_PROJECT_DAYS": "400",
     }
     assert sorted(given) == sorted(NAMES)
     settings = Config.read(given)
@@ -55,6 +58,9 @@ def test_every_setting_can_be_set() -> None:
         most_waiting=5,
         job_minutes=2,
         read_seconds=20,
+        database="postgresql://reach:secret@db/reach",
+        upload_days=7,
+        project_days=400,
         port=80,
         address="127.0.0.1",
         base_path="tools/reach",
@@ -97,7 +103,7 @@ def test_what_cannot_be_is_refused_with_a_sentence(name: str, value: str, senten
     with pytest.raises(ConfigError, match=re.escape(sentence)) as refused:
         Config.read({name: value})
     assert str(refused.value).startswith(name)
-    assert len(str(refused.value)) < 500
+    assert len(str(refused.value)) < 700
 
 
 def test_a_plain_start_asks_nothing_and_is_reached_from_this_machine_only() -> None:
@@ -108,11 +114,16 @@ def test_a_plain_start_asks_nothing_and_is_reached_from_this_machine_only() -> N
 
 def test_compose_passes_every_setting_on_and_its_limits_fit_into_the_container() -> None:
     text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
-    passed = dict(re.findall(r"^ +(EVENREACH_\w+): \$\{\1:-(\w*)\}", text, re.MULTILINE))
+    passed = dict(re.findall(r"^ +(EVENREACH_\w+): \$\{\1:-([\w:/.]*)\}", text, re.MULTILINE))
     # port and address are those of the container: `ports` says what the world sees
     assert sorted(passed) == sorted(set(NAMES) - {"EVENREACH_PORT", "EVENREACH_ADDRESS"})
     settings = Config.read(passed)
-    assert Config.read({}) == replace(settings, workers=Config().workers, worker_memory_mb=4_096)
+    usual = Config()
+    own = replace(settings, workers=usual.workers, worker_memory_mb=4_096, database=usual.database)
+    assert usual == own
+    volume = re.search(r"^ +- \w+:(/\w+)$", text, re.MULTILINE)
+    assert volume
+    assert settings.database == f"sqlite:///{volume[1]}/evenreach.db"
     limit = re.search(r"mem_limit: (\d+)g", text)
     assert limit
     processes = settings.workers + READERS
@@ -130,5 +141,14 @@ def test_the_operations_page_names_every_setting_with_its_default() -> None:
             assert default == "cores − 1, 1 to 4"
         else:
             value = getattr(Config(), setting.name)
-            said = {True: "yes", False: "no", "": "none"}.get(value, str(value))
+            words: dict[object, str] = {True: "yes", False: "no"} if isinstance(value, bool) else {"": "none"}
+            said = words.get(value, str(value))
             assert default.replace(",", "") == said
+
+
+def test_a_password_in_the_database_url_is_never_said() -> None:
+    with pytest.raises(ConfigError) as refused:
+        Config.read({"EVENREACH_DATABASE": "mysql://reach:secret@db/reach"})
+    assert "postgresql://user:password@host/name" in str(refused.value)
+    assert "secret" not in str(refused.value)
+    assert "secret" not in repr(Config.read({"EVENREACH_DATABASE": "postgresql://reach:secret@db/reach"}))

@@ -16,8 +16,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from benchmarks.serving import Server
 from pages.serving.doors import SLICE, Doors, known_host
-from tests.serving.test_server import Running, finish, until
+from tests.serving.test_server import Running
 from tests.serving.visitors import MB, Visitor, ask
+from tests.waiting import PATIENCE, finish, until
 
 MOST = 10
 PROXY = "127.0.0.2"
@@ -226,7 +227,7 @@ def test_a_request_that_never_ends_is_ended(server: Running, said: bytes) -> Non
                 while line.recv(10_000):
                     pass
             line.sendall(said)
-        for _ in range(50):
+        for _ in range(900):  # of at most 0.2 s
             if ended(line):
                 return
             if said:
@@ -241,7 +242,7 @@ def test_silent_connections_of_one_address_are_bounded(server: Running) -> None:
         for _ in range(2 * MOST + 1):
             line = socket.create_connection(("127.0.0.1", server.port), 5, ("127.0.0.8", 0))
             lines.append(stack.enter_context(line))
-        lines[-1].settimeout(1)
+        lines[-1].settimeout(PATIENCE)
         assert ended(lines[-1])
         assert ask(server, "GET", "/", source="127.0.0.7")[0] == 200
 

@@ -14,7 +14,8 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from benchmarks import load
-from tests.serving.test_server import Running, answers, finish, until
+from tests.serving.test_server import Running, answers
+from tests.waiting import PATIENCE, finish, until
 
 TOO_LARGE = "dataset=generated-2m&k=30"
 DAY = 86_400
@@ -59,10 +60,10 @@ def beside(server: Running, query: str, fault: Callable[[], None]) -> list[str]:
             while not (await asyncio.to_thread(server.health))["running"] and not asked.done():
                 await asyncio.sleep(0.05)
             await asyncio.to_thread(fault)
-            for t in other.settings[:20:5]:
-                await asyncio.wait_for(other.run(t), 30)
+            for t in load.SETTINGS[:20:5]:
+                await asyncio.wait_for(other.run(t), PATIENCE)
             assert other.errors == 0
-            return sentences(await asyncio.wait_for(asked, 120))
+            return sentences(await asyncio.wait_for(asked, PATIENCE))
 
     told: list[str] = finish(visit())
     until(server.answers)
@@ -107,7 +108,7 @@ def held_files(server: Running) -> list[str]:
 
 def test_a_browser_gone_in_the_middle_of_an_upload(server: Running) -> None:
     """Real uploads, with session and token: half of each arrives, then the browser is gone."""
-    door = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    door = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     door.request("GET", "/_stcore/health")
     token = door.getresponse().headers["set-cookie"].split("=", 1)[1].split(";")[0]
     door.close()
@@ -124,7 +125,7 @@ def test_a_browser_gone_in_the_middle_of_an_upload(server: Running) -> None:
         ).encode()
 
     def upload(session: str, part: bytes) -> bytes:
-        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line:
             line.sendall(head(session) + part)
             if part != whole:
                 until(lambda: bool(held_files(server)))  # the server has the half in hand
@@ -138,7 +139,7 @@ def test_a_browser_gone_in_the_middle_of_an_upload(server: Running) -> None:
             for _ in range(3):
                 await asyncio.to_thread(upload, session, whole[: len(whole) // 2])
                 await asyncio.to_thread(until, lambda: not held_files(server))
-            await asyncio.wait_for(one.run(), 30)
+            await asyncio.wait_for(one.run(), PATIENCE)
             assert one.errors == 0
             return await asyncio.to_thread(upload, session, whole)
 

@@ -15,18 +15,21 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CORE = PROJECT["project"]["dependencies"]
-GEO, APP = (PROJECT["project"]["optional-dependencies"][name] for name in ("geo", "app"))
-DEV, TOOLS = (PROJECT["dependency-groups"][name] for name in ("dev", "tools"))
+GEO, RASTER, STREETS, PLOT, APP = (
+    PROJECT["project"]["optional-dependencies"][name] for name in ("geo", "raster", "streets", "plot", "app")
+)
+DEV, DOCS, TOOLS = (PROJECT["dependency-groups"][name] for name in ("dev", "docs", "tools"))
 WANTED = {
-    "requirements.txt": [*CORE, *GEO, *APP],
-    "requirements-dev.txt": [*CORE, *GEO, *APP, *DEV],
+    "requirements.txt": [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP],
+    "requirements-dev.txt": [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP, *DEV],
+    "requirements-docs.txt": [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP, *DEV, *DOCS],
     "requirements-tools.txt": TOOLS,
 }
 OURS = PROJECT["project"]["name"]
 
 
 def names(lines: list[str]) -> set[str]:
-    return {canonicalize_name(Requirement(line).name) for line in lines} - {OURS}
+    return {str(canonicalize_name(Requirement(line).name)) for line in lines} - {OURS}
 
 
 def entries(lock: str) -> list[str]:
@@ -41,7 +44,7 @@ def locked(lock: str) -> dict[str, str]:
     for entry in entries(lock):
         requirement = Requirement(entry.split(" --hash")[0])
         if requirement.marker is None or requirement.marker.evaluate():
-            versions[canonicalize_name(requirement.name)] = str(requirement.specifier).removeprefix("==")
+            versions[str(canonicalize_name(requirement.name))] = str(requirement.specifier).removeprefix("==")
     return versions
 
 
@@ -67,7 +70,8 @@ def test_a_lock_fits_what_the_project_asks_for(lock: str) -> None:
 
 
 def test_the_tests_run_with_what_the_app_runs_with() -> None:
-    assert locked("requirements.txt").items() <= locked("requirements-dev.txt").items()
+    app, dev, docs = map(locked, ("requirements.txt", "requirements-dev.txt", "requirements-docs.txt"))
+    assert app.items() <= dev.items() <= docs.items()
 
 
 def test_everything_installed_is_locked_at_that_version() -> None:
@@ -79,27 +83,29 @@ def test_everything_installed_is_locked_at_that_version() -> None:
 
 def test_every_requirement_says_why_and_where_it_begins() -> None:
     lines = (ROOT / "pyproject.toml").read_text(encoding="utf-8").splitlines()
-    for wanted in {*CORE, *GEO, *APP, *DEV, *TOOLS}:
-        (line,) = [line for line in lines if line.startswith(f'  "{wanted}",')]
-        assert re.fullmatch(r'  "\S+", # .{5,}', line), line
-        assert Requirement(wanted).name == OURS or ">=" in wanted, line
+    for wanted in {*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP, *DEV, *DOCS, *TOOLS}:
+        named = [line for line in lines if line.startswith(f'  "{wanted}",')]
+        assert named
+        assert all(re.fullmatch(r'  "\S+", # .{5,}', line) for line in named), named
+        assert Requirement(wanted).name == OURS or ">=" in wanted, named
 
 
 def test_nothing_is_required_twice() -> None:
-    wanted = [Requirement(line).name for line in (*CORE, *GEO, *APP, *DEV)]
+    wanted = [Requirement(line).name for line in (*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP, *DEV, *DOCS)]
+    wanted = [name for name in wanted if name != OURS]
     assert len(set(wanted)) == len(wanted)
 
 
 @pytest.mark.parametrize(
     ("folders", "wanted"),
     [
-        (("app.py", "tkm_core/**/*.py", "pages/**/*.py"), [*CORE, *GEO, *APP]),
-        (("tests/**/*.py", "benchmarks/**/*.py"), [*CORE, *GEO, *APP, *DEV]),
+        (("app.py", "tkm_core/**/*.py", "pages/**/*.py"), [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP]),
+        (("tests/**/*.py", "benchmarks/**/*.py"), [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP, *DEV]),
     ],
 )
 def test_what_is_imported_is_required_by_name(folders: tuple[str, ...], wanted: list[str]) -> None:
     named, sold_as = names(wanted), packages_distributions()
-    ours = {"app", "tkm_core", "pages", "tests", "benchmarks"}
+    ours = {"app", "tkm_core", "pages", "tests", "benchmarks", "docs"}
     for file in [file for folder in folders for file in ROOT.glob(folder)]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             whole = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -141,7 +147,7 @@ def test_the_library_alone_runs_with_its_own_requirements() -> None:
         found = [one for one in distributions() if canonicalize_name(one.metadata["Name"]) in waiting]
         brought = [Requirement(line) for one in found for line in one.requires or ()]
         brought = [one for one in brought if one.marker is None or one.marker.evaluate({"extra": ""})]
-        waiting = {canonicalize_name(one.name) for one in brought} - present
+        waiting = {str(canonicalize_name(one.name)) for one in brought} - present
     absent = [
         package
         for package, sources in packages_distributions().items()

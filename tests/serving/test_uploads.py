@@ -14,8 +14,9 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from pages.serving.config import Config
 from pages.serving.uploads import AT_ONCE, LEAST, Ledger, Refusal
 from tests.serving.test_faults import held_files
-from tests.serving.test_server import Running, until
+from tests.serving.test_server import Running
 from tests.serving.visitors import MB, Visitor, ask, form, token, uploads_mb
+from tests.waiting import until
 
 # what the server's Python imports at its start: a disk that is as full as a file says
 DISK = """
@@ -120,7 +121,7 @@ def test_an_upload_says_how_long_it_is_and_whose(server: Running) -> None:
 
 def begin(one: Visitor, size: int, part: int) -> socket.socket:
     """Send the beginning of an upload."""
-    line = socket.create_connection(("127.0.0.1", one.server.port), timeout=20)
+    line = socket.create_connection(("127.0.0.1", one.server.port), timeout=180)
     known = token(one.server)
     line.sendall(
         f"PUT {one.path('a')} HTTP/1.1\r\nHost: localhost\r\nCookie: {known['Cookie']}\r\n"

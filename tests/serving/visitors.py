@@ -12,6 +12,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from tests.serving.test_server import Running
+from tests.waiting import PATIENCE
 
 MB = 1024 * 1024
 HEAD = b'--b\r\nContent-Disposition: form-data; name="f"; filename="t.csv"\r\nContent-Type: text/csv\r\n\r\n'
@@ -34,7 +35,7 @@ def ask(
     **headers: str,
 ) -> Answer:
     """One request from an address; returns the status and the text."""
-    door = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20, source_address=(source, 0))
+    door = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE, source_address=(source, 0))
     with contextlib.closing(door):
         door.request(method, path, body, {name.replace("_", "-"): text for name, text in headers.items()})
         answer = door.getresponse()

@@ -1,7 +1,7 @@
 """What a reader sends back, taken as data only: a file that took over its reader must not take over the server.
 
 Unpickling calls whatever a message names. Of a reader's message only the names below are looked up, which are all that
-residents, plan files and their problems consist of.
+residents, streets, tables, plan files and their problems consist of.
 """
 
 import builtins
@@ -22,10 +22,16 @@ NAMES = {
     "pandas.core.indexes.base": {"_new_Index"},
     "pandas.core.internals.managers": {"BlockManager"},
     "pyarrow.lib": {"_restore_array", "py_buffer", "type_for_alias"},
-    "tkm_core.export.planfile": {"PlanFile", "PlanFileError"},
+    "tkm_core.export.planfile_reading": {"PlanFile", "PlanFileError", "Shown"},
+    "tkm_core.planning.reference": {"Reference"},
     "tkm_core.clustering.path": {"TiltedPath"},
     "tkm_core.residents.model": {"Residents", "ResidentsError"},
     "tkm_core.residents.report": {"Column", "Dropped", "Report"},
+    "tkm_core.sites.travel": {"TravelTable"},
+    "tkm_core.streets.model": {"Streets"},
+    "tkm_core.streets.network": {"Network"},
+    "tkm_core.streets.report": {"StreetsReport"},
+    "tkm_core.streets.rules": {"StreetsError"},
 }
 
 

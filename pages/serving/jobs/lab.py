@@ -1,4 +1,4 @@
-"""The Lab's jobs: an experiment of the paper, and the race of the two solvers, each from a worker."""
+"""The Lab's jobs: an experiment of the paper, and the two solvers side by side, each from a worker."""
 
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
@@ -7,8 +7,7 @@ from pages.serving.jobs.tasks import pool
 from pages.serving.jobs.worker import leave_rest
 from tkm_core.arrays import Floats
 from tkm_core.experiments import EXPERIMENTS, Dataset, Result, Stopped
-from tkm_core.methods import Race
-from tkm_core.methods import race as run_race
+from tkm_core.methods import SolverComparison, compare_solvers
 from tkm_core.progress import Progress
 
 
@@ -54,17 +53,21 @@ def give_up(key: Hashable) -> bool:
     return pool().give_up(key)
 
 
-def race(
+def solvers(
     key: Hashable, points: Floats, k: int, *, weights: Floats, progress: Progress, **options: Any
-) -> Race:
-    """Newton beside SGD, as `tkm_core.methods.solver_race.race` runs it."""
-    about = {"job": "race", "points": len(points)}
-    found: Race = pool().run(key, _race, points, k, weights, options, about=about, progress=progress)
+) -> SolverComparison:
+    """Newton beside SGD, as `tkm_core.methods.compare_solvers` runs them."""
+    about = {"job": "solvers", "points": len(points)}
+    found: SolverComparison = pool().run(
+        key, _solvers, points, k, weights, options, about=about, progress=progress
+    )
     return found
 
 
-def _race(points: Floats, k: int, weights: Floats, options: Mapping[str, Any], progress: Progress) -> Race:
-    return run_race(points, k, sample_weight=weights, progress=progress, **options)
+def _solvers(
+    points: Floats, k: int, weights: Floats, options: Mapping[str, Any], progress: Progress
+) -> SolverComparison:
+    return compare_solvers(points, k, sample_weight=weights, progress=progress, **options)
 
 
 def _experiment(

@@ -9,6 +9,8 @@ from tkm_core.residents import Residents, ResidentsError, load_residents
 
 if TYPE_CHECKING:
     from tkm_core.export import PlanFile
+    from tkm_core.sites import TravelTable
+    from tkm_core.streets import Streets
 
 
 def residents(
@@ -35,11 +37,7 @@ def residents(
     ResidentsError
         If the files cannot be used as they are, or hold more residents.
     """
-    parts = []
-    for name, content in files:
-        part = BytesIO(content)
-        part.name = name
-        parts.append(part)
+    parts = _named(files)
     found = load_residents(parts[0] if len(parts) == 1 else parts, name=files[0][0], **options)
     if len(found) > most:
         msg = (
@@ -48,6 +46,50 @@ def residents(
         )
         raise ResidentsError(msg, report=found.report)
     return found
+
+
+def streets(name: str, content: bytes, mode: str, progress: Progress) -> "Streets":  # noqa: ARG001  as above
+    """Streets from the content of a road file."""
+    from tkm_core.streets import load_streets
+
+    return load_streets(content, mode=mode, name=name)
+
+
+def zones(
+    files: Sequence[tuple[str, bytes]],
+    progress: Progress,  # noqa: ARG001  as above
+) -> tuple[str, list[str], list[bytes]]:
+    """The name of a file of zones, and their names and shapes (WKB)."""
+    import shapely
+
+    from tkm_core.residents import load_zones
+
+    parts = _named(files)
+    found = load_zones(parts[0] if len(parts) == 1 else parts, name=files[0][0])
+    names = list(found.names) or [""] * len(found)
+    return found.name, names, [bytes(shapely.to_wkb(shape)) for shape in found.shapes]
+
+
+def travel_table(
+    content: bytes,
+    homes: Sequence[Any],
+    sites: Sequence[str],
+    unit: str,
+    progress: Progress,  # noqa: ARG001  as above
+) -> "TravelTable":
+    """A travel table from the content of a file."""
+    from tkm_core.sites import read_travel
+
+    return read_travel(BytesIO(content), homes, sites, unit=unit)
+
+
+def _named(files: Sequence[tuple[str, bytes]]) -> list[BytesIO]:
+    parts = []
+    for name, content in files:
+        part = BytesIO(content)
+        part.name = name
+        parts.append(part)
+    return parts
 
 
 def plan_file(content: bytes, progress: Progress) -> "PlanFile":  # noqa: ARG001  as above

@@ -1,37 +1,39 @@
 """The heavy jobs of the app, each a function that can be sent to a worker, and the two pools of this process."""
 
 import atexit
-import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import cache, partial
+from hashlib import blake2b
 from typing import Any, cast
 
-import pyarrow as pa
-
 from pages.serving.config import config
-from pages.serving.jobs import reading
-from pages.serving.jobs.mending import mend_cache
+from pages.serving.jobs.files import readers
 from pages.serving.jobs.pool import Health, JobPool
-from pages.serving.jobs.problems import READING, JobError
 from tkm_core.arrays import Floats
-from tkm_core.export import LARGEST, PlanFile, Restored, restore_plan, to_bytes
+from tkm_core.export import PlanFile, Restored, all_layers, restore_plan, to_bytes
 from tkm_core.export import table as export_table
-from tkm_core.methods import Solution
-from tkm_core.planning import Plan, make_plan, neighbourhoods, solve
+from tkm_core.methods import Solution, describe
+from tkm_core.planning import (
+    AVERAGE,
+    FREE,
+    TODAY,
+    Plan,
+    Rules,
+    group_numbers,
+    make_plan,
+    neighbourhoods,
+    solve,
+    usual_reference,
+)
 from tkm_core.progress import Progress, part
 from tkm_core.residents import Existing, Report, Residents
 
-MODULES = (
-    "pages.serving.jobs.tasks",
-)  # what a worker imports; doing so also mends its cache of compiled code
-READER_MODULES = ("pages.serving.jobs.rehearsal",)
-READERS = 2  # one is ready while another is replaced; one address never has both
+MODULES = ("pages.serving.jobs.tasks",)  # what a worker imports
 
 LARGEST_FILE = 400e6  # bytes: it is held in the server's memory until it is fetched
+USUAL_T = 0.25  # where the dial stands unless a link says otherwise: a stop of every plan
 SMALL = 2_000  # residents; the first plan on a new server need not wait for its workers
-
-mend_cache()
 
 
 @cache
@@ -44,26 +46,6 @@ def pool() -> JobPool:
         most_waiting=wanted.most_waiting,
         seconds=60 * wanted.job_minutes,
         modules=MODULES,
-    )
-    atexit.register(made.close)
-    return made
-
-
-@cache
-def readers() -> JobPool:
-    """The pool that reads visitors' files, each in a process of its own, also where nothing else has workers.
-
-    Windows cannot pass a connection to a process: there, files are read in the server.
-    """
-    wanted = config()
-    made = JobPool(
-        0 if os.name == "nt" else READERS,
-        memory_mb=wanted.worker_memory_mb,
-        most_waiting=wanted.most_waiting,
-        seconds=wanted.read_seconds,
-        modules=READER_MODULES,
-        sentences=READING,
-        single_use=True,
     )
     atexit.register(made.close)
     return made
@@ -93,6 +75,8 @@ def plan(
     k: int,
     *,
     existing: Existing | None = None,
+    closed: tuple[int, ...] = (),
+    rules: Rules = FREE,
     random_state: int,
     progress: Progress,
 ) -> Plan:
@@ -104,7 +88,11 @@ def plan(
     k : int
         Number of new facilities.
     existing : Existing, optional
-        Facilities that stay; their names do not leave this process.
+        Facilities that are there; their names do not leave this process.
+    closed : tuple of int
+        Which of them the plan closes, counted from 0.
+    rules : Rules
+        What the plan has to follow.
     random_state : int
     progress : callable
         As in `JobPool.run`.
@@ -113,10 +101,13 @@ def plan(
     -------
     Plan
     """
-    fixed, names = (None, ()) if existing is None else (existing.lonlat, existing.names)
-    key = ("plan", residents.fingerprint, k, random_state, _bytes(fixed))
-    made: Plan = _elsewhere(key, _plan, residents, k, fixed, random_state, progress=progress)
-    return replace(made, residents=residents, existing_names=names)
+    fixed = None if existing is None else existing.lonlat
+    key = ("plan", residents.fingerprint, k, random_state, _bytes(fixed), closed, rules.fingerprint)
+    made: Plan = _elsewhere(key, _plan, residents, k, fixed, closed, rules, random_state, progress=progress)
+    kept = existing or made.existing
+    found = replace(made, residents=residents, existing=kept)
+    usual = usual_reference(kept)
+    return found.against(AVERAGE if usual == TODAY and found.today is None else usual)
 
 
 def solution(
@@ -132,9 +123,14 @@ def solution(
 ) -> Solution:
     """Facilities of one method, as `solve` finds them, from a worker."""
     fixed = None if existing is None else existing.lonlat
-    dial = t if name == "tkm" else None
-    key = ("method", residents.fingerprint, name, k, dial, patience, random_state, _bytes(fixed))
-    work = partial(solve, t=t, patience=patience, fixed_lonlat=fixed, random_state=random_state)
+    dial = t if describe(name).has_dial else None
+    # numbers, not names: what groups are called does not leave this process
+    groups = group_numbers(residents) if describe(name).needs_groups else None
+    digest = b"" if groups is None else blake2b(groups.data, digest_size=16).digest()
+    key = ("method", residents.fingerprint, name, k, dial, patience, random_state, _bytes(fixed), digest)
+    work = partial(
+        solve, t=t, patience=patience, fixed_lonlat=fixed, groups=groups, random_state=random_state
+    )
     found: Solution = _elsewhere(key, work, residents, name, k, progress=progress, method=name)
     return found
 
@@ -190,85 +186,11 @@ def table(key: Hashable, plan: Plan, i: int, what: str, file_format: str, progre
         If the file gets too large to be handed out.
     """
     home = plan.residents
-    sent = replace(plan, residents=replace(_bare(home), labels=home.labels), _curves={})
+    sent = replace(plan, residents=replace(_bare(home), labels=home.labels), _curves={}, _stops={})
     asked = ("table", key, plan.path.centers[i].tobytes(), i, what, file_format)
     about = {"job": "table", "residents": len(home), "format": file_format}
     made: bytes = pool().run(asked, _table, sent, i, what, file_format, about=about, progress=progress)
     return made
-
-
-def residents(
-    key: str, files: Sequence[tuple[str, bytes]], options: Mapping[str, Any], progress: Progress
-) -> Residents:
-    """Residents as `load_residents` reads them, in a process for this one read: it harms and learns nothing else.
-
-    Parameters
-    ----------
-    key : str
-        A digest of files and options.
-    files : sequence of tuple of (str, bytes)
-        Name and content of each file.
-    options : mapping
-        As `load_residents` takes them.
-    progress : callable
-        As in `JobPool.run`.
-
-    Raises
-    ------
-    ResidentsError
-        If the files cannot be used as they are, or hold more residents than this server plans for.
-    """
-    about = _about_files(sum(len(content) for _, content in files))
-    most = config().most_residents
-    found: Residents = readers().run(
-        ("read", key, most),
-        reading.residents,
-        list(files),
-        dict(options),
-        most,
-        about=about,
-        progress=progress,
-    )
-    _check_text(found)
-    return found
-
-
-def plan_file(key: str, content: bytes, progress: Progress) -> PlanFile:
-    """A plan file as `read_plan_file` reads it, in a process for this one read.
-
-    Parameters
-    ----------
-    key : str
-        A digest of the content.
-    content : bytes
-    progress : callable
-        As in `JobPool.run`.
-
-    Raises
-    ------
-    PlanFileError
-        If it is not a plan file, too large for one, or damaged.
-    """
-    enough = content[: LARGEST + 1]  # of a file that is too large, enough to be refused
-    about = _about_files(len(content))
-    found: PlanFile = readers().run(
-        ("plan file", key), reading.plan_file, enough, about=about, progress=progress
-    )
-    return found
-
-
-def _check_text(found: Residents) -> None:
-    """Refuse text that says it lies outside of its own memory: showing it would show the server's."""
-    try:
-        for text in found.labels.values():
-            if isinstance(text, pa.Array):
-                text.validate(full=True)
-    except pa.ArrowInvalid as problem:
-        raise JobError(READING.lost) from problem
-
-
-def _about_files(size: int) -> dict[str, Any]:
-    return {"job": "read", "megabytes": round(size / 1e6, 1)}
 
 
 def _elsewhere(
@@ -289,10 +211,25 @@ def _bytes(fixed: Floats | None) -> bytes:
     return b"" if fixed is None else fixed.tobytes()
 
 
-def _plan(residents: Residents, k: int, fixed: Floats | None, random_state: int, progress: Progress) -> Plan:
+def _plan(
+    residents: Residents,
+    k: int,
+    fixed: Floats | None,
+    closed: tuple[int, ...],
+    rules: Rules,
+    random_state: int,
+    progress: Progress,
+) -> Plan:
     """A plan with its curve."""
     made = make_plan(
-        residents, k, fixed_lonlat=fixed, random_state=random_state, progress=part(progress, 0.0, 0.85)
+        residents,
+        k,
+        fixed_lonlat=fixed,
+        closed=closed,
+        rules=rules,
+        with_t=USUAL_T,
+        random_state=random_state,
+        progress=part(progress, 0.0, 0.85),
     )
     made.trade_off(progress=part(progress, 0.85, 1.0))
     return _without_residents(made)
@@ -312,7 +249,7 @@ def _without_residents(plan: Plan) -> Plan:
 
 def _table(plan: Plan, i: int, what: str, file_format: str, progress: Progress) -> bytes:
     progress(0.0, "gathering the figures")
-    frame = export_table(plan, i, what)
+    frame = all_layers(plan, i) if what == "all" else export_table(plan, i, what)
     progress(0.3, "writing the file")
     made = to_bytes(frame, file_format)
     if len(made) > LARGEST_FILE:

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from pages.serving.jobs import JobError, JobPool, answers, reading, tasks, worker
+from pages.serving.jobs import JobError, JobPool, answers, files, reading, worker
 from tests.serving.jobs import work
 from tests.serving.jobs.test_pool import ABOUT
 from tests.serving.jobs.test_reading import TOWN, quiet
@@ -44,10 +44,10 @@ def test_text_that_lies_about_where_it_is_shows_nothing_of_the_server(
         2, pa.py_buffer(np.array([0, 4096, 2], np.int32)), pa.py_buffer(b"ab")
     )
     lies = replace(Residents.from_lonlat([[1.4, 43.6], [1.5, 43.7]]), labels={"ids": names})
-    monkeypatch.setattr(tasks, "readers", lambda: readers)
+    monkeypatch.setattr(files, "readers", lambda: readers)
     monkeypatch.setattr(readers, "run", lambda *_, **__: lies)
     with pytest.raises(JobError, match="Reading this file came to a sudden end"):
-        tasks.residents("lies", [("town.csv", TOWN)], {}, quiet)
+        files.residents("lies", [("town.csv", TOWN)], {}, quiet)
 
 
 def written(folder: Path) -> Iterator[tuple[str, bytes]]:
@@ -86,14 +86,14 @@ def test_everything_a_reader_answers_is_let_through(tmp_path: Path) -> None:
         _, found, _ = answers.receive(theirs)
         assert type(found) is type(answer), name
         assert str(found.report) == str(answer.report), name  # type: ignore[attr-defined]
-    for problem in (
+    for fault in (
         MemoryError("m"),
         ValueError("v"),
         OSError(2, "o"),
         UnicodeDecodeError("u", b"", 0, 1, "r"),
     ):
-        ours.send_bytes(ForkingPickler.dumps((worker.FAILED, problem, 1)))
-        assert type(answers.receive(theirs)[1]) is type(problem)
+        ours.send_bytes(ForkingPickler.dumps((worker.FAILED, fault, 1)))
+        assert type(answers.receive(theirs)[1]) is type(fault)
 
 
 @pytest.mark.parametrize("name", ["eval", "getattr", "SystemExit", "__import__", "str.join"])

@@ -15,7 +15,8 @@ import pytest
 from pages.serving.jobs import JobError, JobPool, folders
 from pages.serving.jobs import pool as pool_module
 from tests.serving.jobs import work
-from tests.serving.jobs.test_pool import ABOUT, GoneError, until, visitor
+from tests.serving.jobs.test_pool import ABOUT, GoneError, visitor
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[3]
 # a server that reads without end

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,8 @@ from pages.serving.jobs.asker import Asker, asking
 from pages.serving.jobs.job import Job
 from pages.serving.jobs.line import Line
 from tests.serving.jobs import work
-from tests.serving.jobs.test_pool import ABOUT, GoneError, until, visitor
+from tests.serving.jobs.test_pool import ABOUT, GoneError, visitor
+from tests.waiting import PATIENCE, Gate, until
 
 HERE, THERE = "203.0.113.7", "198.51.100.4"
 MOST = Config().most_waiting
@@ -157,16 +159,17 @@ def one() -> Iterator[JobPool]:
     made.close()
 
 
-def test_a_flooded_pool_serves_another_address_next(one: JobPool) -> None:
+def test_a_flooded_pool_serves_another_address_next(one: JobPool, tmp_path: Path) -> None:
     """Through the pool, in threads: 44 visitors of one address ask 100 times; a small job of another comes at once."""
     one.run("warm", work.pid, about=ABOUT)
     order: list[str] = []
     turned_away: list[BusyError] = []
+    gate = Gate(tmp_path)
 
     def ask(visitor: str, address: str, key: int) -> None:
         with asking(Asker(visitor, address)):
             try:
-                one.run(key, work.steps, 0.3, about=ABOUT)
+                one.run(key, work.wait, gate.path, about=ABOUT)
             except BusyError as told:
                 turned_away.append(told)
             else:
@@ -178,16 +181,20 @@ def test_a_flooded_pool_serves_another_address_next(one: JobPool) -> None:
         for i in range(100):
             people.submit(ask, f"socket {i % 44}", HERE, i)
         until(lambda: len(turned_away) >= 90)
+        waiting = one.health().waiting
         people.submit(ask, "Ann", THERE, 1_000)
+        until(lambda: one.health().waiting == waiting + 1)
+        gate.open()
     assert order.index("Ann") <= 2, "next after what was running when she came"
     assert len(order) > 3
 
 
-def test_what_a_visitor_left_makes_room_for_what_is_wanted_now(one: JobPool) -> None:
+def test_what_a_visitor_left_makes_room_for_what_is_wanted_now(one: JobPool, tmp_path: Path) -> None:
     """Whoever turns a knob quickly leaves one job after the other; none of them is in the way."""
     one.run("warm", work.pid, about=ABOUT)
+    gate = Gate(tmp_path)
     with ThreadPoolExecutor(2) as people, asking(Asker("Ann", THERE)):
-        busy = people.submit(one.run, "busy", work.steps, 1.5, about=ABOUT)
+        busy = people.submit(one.run, "busy", work.wait, gate.path, about=ABOUT)
         until(lambda: one.health().running == 1)
         for i in range(12):
             progress, leave, _ = visitor()
@@ -195,8 +202,9 @@ def test_what_a_visitor_left_makes_room_for_what_is_wanted_now(one: JobPool) -> 
             with pytest.raises(GoneError):
                 one.run(i, work.steps, 60.0, about=ABOUT, progress=progress)
             assert one.health().waiting <= one._line.of_visitor
+        gate.open()
         assert one.run("wanted", work.double, 1, about=ABOUT) == 2
-        assert busy.result(20) == "walked"
+        assert busy.result(PATIENCE) == "walked"
 
 
 def test_who_asks_is_found_in_the_thread_or_said(monkeypatch: pytest.MonkeyPatch) -> None:

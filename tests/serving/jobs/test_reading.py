@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from pages.serving.config import Config
-from pages.serving.jobs import JobError, JobPool, tasks
+from pages.serving.jobs import JobError, JobPool, files, tasks
 from pages.serving.jobs.asker import Asker, asking
 from pages.serving.jobs.problems import READING
 from tests.serving.jobs import work
-from tests.serving.jobs.test_pool import ABOUT, GoneError, until
+from tests.serving.jobs.test_pool import ABOUT, GoneError
+from tests.waiting import until
 from tkm_core import export
-from tkm_core.planning.plan import make_plan
+from tkm_core.planning import make_plan
 from tkm_core.residents import ResidentsError
 from tkm_core.residents.samples import load_sample
 
@@ -31,13 +32,13 @@ def quiet(_fraction: float, _text: str) -> None:
 def readers() -> Iterator[JobPool]:
     """The readers as the app makes them where it has no workers."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(tasks, "config", lambda: Config(workers=0, worker_memory_mb=700))
-    tasks.readers.cache_clear()
-    made = tasks.readers()
+    patch.setattr(files, "config", lambda: Config(workers=0, worker_memory_mb=700))
+    files.readers.cache_clear()
+    made = files.readers()
     patch.undo()
     yield made
     made.close()
-    tasks.readers.cache_clear()
+    files.readers.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -70,10 +71,10 @@ def test_a_used_worker_of_planning_stays() -> None:
 
 
 def test_a_file_is_read_with_its_report_also_without_workers(readers: JobPool) -> None:
-    found = tasks.residents("k", [("town.csv", TOWN)], {}, quiet)
+    found = files.residents("k", [("town.csv", TOWN)], {}, quiet)
     assert (len(found), found.report.rows_read, found.name) == (3, 3, "town.csv")
     with pytest.raises(ResidentsError) as refused:
-        tasks.residents("bad", [("bad.csv", b"a,b\n1,2\n")], {}, quiet)
+        files.residents("bad", [("bad.csv", b"a,b\n1,2\n")], {}, quiet)
     assert refused.value.report is not None
     assert str(refused.value).endswith((".", "?"))
 
@@ -96,10 +97,10 @@ def test_files_are_read_by_readers_and_plans_made_by_workers(
 
     plans, reads = Noted("plans"), Noted("reads")
     monkeypatch.setattr(tasks, "pool", lambda: plans)
-    monkeypatch.setattr(tasks, "readers", lambda: reads)
+    monkeypatch.setattr(files, "readers", lambda: reads)
     plan = tasks.plan(town, 2, random_state=0, progress=quiet)
-    tasks.residents("k", [("town.csv", TOWN)], {}, quiet)
-    saved = tasks.plan_file("p", export.plan_json(plan, 1), quiet)
+    files.residents("k", [("town.csv", TOWN)], {}, quiet)
+    saved = files.plan_file("p", export.plan_json(plan, 1), quiet)
     tasks.restored("p", saved, town, quiet)
     tasks.table("t", plan, 1, "facilities", "csv", quiet)
     assert asked == {"plans": ["plan", "restore", "table"], "reads": ["read", "read"]}
@@ -182,10 +183,10 @@ def test_a_plan_file_is_read_and_refused_in_a_reader(
     readers: JobPool,
 ) -> None:
     plan = make_plan(load_sample("generated", n=300), 3, t=[0, 1], random_state=0)
-    saved = tasks.plan_file("good", export.plan_json(plan, 1), quiet)
+    saved = files.plan_file("good", export.plan_json(plan, 1), quiet)
     assert (saved.k, saved.fingerprint) == (3, plan.residents.fingerprint)
     with pytest.raises(export.PlanFileError, match="not a plan file"):
-        tasks.plan_file("bad", b"[" * 100_000, quiet)
+        files.plan_file("bad", b"[" * 100_000, quiet)
 
 
 def test_of_a_plan_file_that_is_too_large_little_is_sent(
@@ -200,15 +201,15 @@ def test_of_a_plan_file_that_is_too_large_little_is_sent(
 
     monkeypatch.setattr(readers, "run", run)
     with pytest.raises(export.PlanFileError, match="larger than"):
-        tasks.plan_file("large", bytes(tasks.LARGEST + 1_000_000), quiet)
-    assert sent == [tasks.LARGEST + 1]
+        files.plan_file("large", bytes(export.LARGEST + 1_000_000), quiet)
+    assert sent == [export.LARGEST + 1]
 
 
 def test_more_residents_than_allowed_is_a_sentence(readers: JobPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "config", lambda: Config(most_residents=100))
+    monkeypatch.setattr(files, "config", lambda: Config(most_residents=100))
     rows = "lon,lat\n" + "".join(f"{1 + i / 1000},43.6\n" for i in range(150))
     with pytest.raises(ResidentsError, match="150 residents in this file; this server plans for at most 100"):
-        tasks.residents("many", [("many.csv", rows.encode())], {}, quiet)
+        files.residents("many", [("many.csv", rows.encode())], {}, quiet)
 
 
 def test_a_reader_between_two_reads_is_not_ill(light: JobPool) -> None:

@@ -1,9 +1,5 @@
-"""The app's own jobs give what the library gives; a damaged cache and hostile files harm nobody."""
+"""The app's own jobs give what the library gives; hostile files harm nobody."""
 
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +10,12 @@ from pandas.testing import assert_frame_equal
 
 from pages.serving.jobs import JobPool, lab, tasks
 from tests.serving.jobs import work
+from tests.waiting import until
 from tkm_core import export
 from tkm_core.experiments import EXPERIMENTS, Dataset, Result
-from tkm_core.methods.solver_race import race
+from tkm_core.methods.solver_comparison import compare_solvers
+from tkm_core.planning import make_plan
 from tkm_core.planning.methods_compared import solve
-from tkm_core.planning.plan import make_plan
 from tkm_core.residents import Report, Residents
 from tkm_core.residents.existing import Existing
 from tkm_core.residents.samples import load_sample
@@ -46,7 +43,7 @@ def pool() -> Iterator[JobPool]:
 def test_a_plan_from_a_worker_is_the_plan(pool: JobPool) -> None:
     town = load_sample("generated", n=400)
     found = tasks.plan(town, 3, random_state=0, progress=quiet)
-    here = make_plan(town, 3, random_state=0)
+    here = make_plan(town, 3, random_state=0, with_t=tasks.USUAL_T)
     np.testing.assert_array_equal(found.path.centers, here.path.centers)
     np.testing.assert_array_equal(found.baseline, here.baseline)
     np.testing.assert_array_equal(found.curve.largest_distance, here.curve.largest_distance)
@@ -59,7 +56,9 @@ def test_a_plan_with_existing_facilities_from_a_worker_is_the_plan(pool: JobPool
     town = load_sample("generated", n=300)
     kept = Existing(town.lonlat[:2], ("North", "South"), Report())
     found = tasks.plan(town, 2, existing=kept, random_state=1, progress=quiet)
-    here = make_plan(town, 2, fixed_lonlat=kept.lonlat, fixed_names=kept.names, random_state=1)
+    here = make_plan(
+        town, 2, fixed_lonlat=kept.lonlat, fixed_names=kept.names, with_t=tasks.USUAL_T, random_state=1
+    )
     assert export.plan_document(found, 5) == export.plan_document(here, 5)
 
 
@@ -154,20 +153,18 @@ def test_a_stopped_experiment_hands_on_what_is_finished(pool: JobPool) -> None:
             "s", "variance", None, seed=0, theme="dark", settings=settings, progress=leave, rest=rests.append
         )
     assert lab.give_up("s")
-    end = time.monotonic() + 20
-    while not rests and time.monotonic() < end:
-        time.sleep(0.05)
+    until(lambda: bool(rests))
     ((part,),) = rests
     assert part is not None
     assert not part.complete
     assert len(part.table) > 0
 
 
-def test_a_race_from_a_worker_is_the_race(pool: JobPool) -> None:
+def test_solvers_from_a_worker_are_the_solvers(pool: JobPool) -> None:
     points, weights = Dataset.from_residents(load_sample("toulouse")).draw(200, 0)
     options = {"t": 0.5, "starts": 2, "n_iter": 20, "random_state": 0}
-    found = lab.race("r", points, 3, weights=weights, progress=quiet, **options)
-    here = race(points, 3, sample_weight=weights, **options)
+    found = lab.solvers("r", points, 3, weights=weights, progress=quiet, **options)
+    here = compare_solvers(points, 3, sample_weight=weights, **options)
     for one, other in zip(found.newton + found.sgd, here.newton + here.sgd, strict=True):
         np.testing.assert_array_equal(one.history, other.history)
 
@@ -179,29 +176,3 @@ def test_names_and_labels_never_leave_the_server_process() -> None:
     assert bare.ids is None
     assert len(bare.report.preview) == 0
     np.testing.assert_array_equal(bare.xy, town.xy)
-
-
-@pytest.mark.parametrize("damage", ["index", "code"])
-def test_a_damaged_cache_of_compiled_code_is_made_anew(tmp_path: Path, damage: str) -> None:
-    code = (
-        "import numpy as np; from pages.serving.jobs.mending import mend_cache; "
-        "from tkm_core.clustering.compiled.passes import nearest; "
-        "print(mend_cache(), nearest(np.zeros((3, 2)), np.ones((1, 2)))[1].sum())"
-    )
-
-    def run() -> str:
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.stdout.strip() or done.stderr
-
-    assert run() == "0 6.0"
-    for file in tmp_path.rglob("*.nbi" if damage == "index" else "*.nbc"):
-        file.write_bytes(os.urandom(60))
-    assert run() == "2 6.0"
-    assert run() == "0 6.0"

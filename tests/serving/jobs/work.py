@@ -15,7 +15,7 @@ import numpy as np
 from pages.serving.jobs.worker import leave_rest, peak_mb
 
 if TYPE_CHECKING:
-    from tkm_core.planning.plan import Plan
+    from tkm_core.planning import Plan
 
 Progress = Callable[[float, str], None]
 
@@ -25,12 +25,27 @@ def double(value: int, progress: Progress) -> int:
     return 2 * value
 
 
-def count_calls(path: str, seconds: float, progress: Progress) -> int:
+def count_calls(path: str, gate: str, progress: Progress) -> int:
     """Leave a mark for each call, so that calls can be counted from outside."""
     with Path(path).open("a") as file:
         file.write("called\n")
-    steps(seconds, progress)
+    wait(gate, progress)
     return os.getpid()
+
+
+def wait(gate: str, progress: Progress) -> str:
+    """Go on until a gate is opened."""
+    while not Path(gate).exists():
+        progress(0.5, "stepping")
+        time.sleep(0.01)
+    return "walked"
+
+
+def tell(times: int, progress: Progress) -> str:
+    for number in range(times):
+        progress(number / times, "stepping")
+        time.sleep(0.05)
+    return "told"
 
 
 def steps(seconds: float, progress: Progress) -> str:

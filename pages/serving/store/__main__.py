@@ -1,0 +1,50 @@
+"""Look after the store: ``python -m pages.serving.store backup FILE``, restore, move, migrate."""
+
+import argparse
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from pages.serving.config import ConfigError, config
+from pages.serving.store.copying import copy_all
+from pages.serving.store.engine import Database
+from pages.serving.store.problems import StoreError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what was asked; 0 if it was done."""
+    parser = argparse.ArgumentParser(prog="python -m pages.serving.store", description=__doc__)
+    parser.add_argument("work", choices=("migrate", "backup", "restore", "move"))
+    parser.add_argument(
+        "where", nargs="?", help="a file for backup and restore; for move, the URL to move from"
+    )
+    asked = parser.parse_args(arguments)
+    if (asked.where is None) != (asked.work == "migrate"):
+        parser.error("backup, restore and move need a file or a URL; migrate needs none")
+    try:
+        with closing(Database(config().database)) as here:
+            print(_done(asked.work, here, asked.where or ""))  # noqa: T201  a command prints
+    except (StoreError, ConfigError, ValueError) as problem:
+        print(problem, file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+def _done(work: str, here: Database, where: str) -> str:
+    if work == "migrate":
+        before = here.version()
+        here.prepare()
+        return f"The tables are at version {here.version()} (before: {before or 'none'})."
+    if work == "backup" and Path(where).exists():
+        msg = f"{where} is there already: give another name."
+        raise StoreError(msg)
+    if work == "restore" and not Path(where).exists():
+        msg = f"There is no file {where}."
+        raise StoreError(msg)
+    with closing(Database(where if work == "move" else f"sqlite:///{Path(where).absolute()}")) as other:
+        counts = copy_all(here, other) if work == "backup" else copy_all(other, here)
+    return f"{counts['project']} projects, {counts['scenario']} scenarios and {counts['dataset']} data sets copied."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

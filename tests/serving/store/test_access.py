@@ -1,0 +1,183 @@
+"""Another person's project cannot be read, guessed, changed or deleted: every operation is tried in every role."""
+
+import inspect
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from pages.serving.store import Actor, DeniedError, Draft, Scenario, Store, StoreError
+from pages.serving.store.datasets import Datasets
+from pages.serving.store.projects import Projects
+from pages.serving.store.scenarios import Scenarios
+from tests.serving.store.conftest import ANN, BEN, EVE, saved
+
+pytestmark = pytest.mark.xdist_group("postgres")
+ROLES = (
+    "nobody",
+    "stranger",
+    "viewer",
+    "editor",
+    "owner",
+    "viewer by link",
+    "editor by link",
+    "withdrawn",
+    "expired",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A project of Ann's with a scenario, a deleted one and data; somebody else tries something."""
+
+    one: Scenario
+    gone: Scenario
+    share: str
+
+    @property
+    def project(self) -> str:
+        return self.one.project_id
+
+
+Deed = Callable[[Store, Actor, Case], object]
+# the least role for each operation, and the operation
+DEEDS: dict[str, tuple[str, Deed]] = {
+    "dataset": ("viewer", lambda s, a, c: s.dataset(a, c.one.settings["upload"]) or denied()),
+    "content": ("viewer", lambda s, a, c: s.content(a, c.one.settings["upload"])),
+    "remove_dataset": ("editor", lambda s, a, c: s.remove_dataset(a, c.one.settings["upload"])),
+    "project": ("viewer", lambda s, a, c: s.project(a, c.project)),
+    "projects_of": ("viewer", lambda s, a, c: s.projects_of(a) or denied()),
+    "change_project": ("editor", lambda s, a, c: s.change_project(a, c.project, 1, name="X")),
+    "delete_project": ("owner", lambda s, a, c: s.delete_project(a, c.project)),
+    "share": ("owner", lambda s, a, c: s.share(a, c.project, "viewer")),
+    "shares_of": ("owner", lambda s, a, c: s.shares_of(a, c.project)),
+    "revoke": ("owner", lambda s, a, c: s.revoke(a, c.project, c.share)),
+    "members_of": ("viewer", lambda s, a, c: s.members_of(a, c.project)),
+    "set_member": ("owner", lambda s, a, c: s.set_member(a, c.project, EVE.person, "owner")),
+    "history": ("viewer", lambda s, a, c: s.history(a, c.project)),
+    "save_scenario": ("editor", lambda s, a, c: s.save_scenario(a, Draft("B", {}, {}, b"2"), c.project)),
+    "scenarios_of": ("viewer", lambda s, a, c: s.scenarios_of(a, c.project)),
+    "open_scenario": ("viewer", lambda s, a, c: s.open_scenario(a, c.one.id)),
+    "plan_of": ("viewer", lambda s, a, c: s.plan_of(a, c.one.id)),
+    "change_scenario": ("editor", lambda s, a, c: s.change_scenario(a, c.one.id, 1, name="X")),
+    "duplicate_scenario": ("editor", lambda s, a, c: s.duplicate_scenario(a, c.one.id, "X")),
+    "delete_scenario": ("editor", lambda s, a, c: s.delete_scenario(a, c.one.id)),
+    "restore_scenario": ("editor", lambda s, a, c: s.restore_scenario(a, c.gone.id)),
+    "copy into one's own": ("viewer", lambda s, a, c: own_copy(s, a, c)),
+}
+OF_NO_PROJECT = {"new_project", "add_dataset", "owns_dataset"}
+
+
+def denied() -> None:
+    raise DeniedError
+
+
+def own_copy(store: Store, actor: Actor, case: Case) -> None:
+    """Try to get at another's data by saving a scenario that names them."""
+    try:
+        store.save_scenario(actor, Draft("Theft", {"upload": case.one.settings["upload"]}, {}, b"3"))
+    except DeniedError:
+        raise
+    except StoreError as problem:
+        raise DeniedError(str(problem)) from problem
+
+
+def test_every_operation_is_tried() -> None:
+    public = {
+        name
+        for part in (Datasets, Projects, Scenarios)
+        for name, _ in inspect.getmembers(part, inspect.isfunction)
+        if not name.startswith("_")
+    }
+    assert public == {*DEEDS, *OF_NO_PROJECT} - {"copy into one's own"}
+
+
+def actors(store: Store, case: Case) -> dict[str, Actor]:
+    """Somebody for each role."""
+    keys = {role: store.share(ANN, case.project, role)[1] for role in ("viewer", "editor")}
+    expired = store.share(ANN, case.project, "owner", days=1e-9)[1]
+    share, withdrawn = store.share(ANN, case.project, "owner")
+    store.revoke(ANN, case.project, share.id)
+    for role in ("viewer", "editor", "owner"):
+        store.set_member(ANN, case.project, f"{role}@example.org", role)
+    time.sleep(0.001)
+    return {
+        "nobody": Actor(),
+        "stranger": replace(BEN, keys=("A" * 32, case.project, case.one.id, case.share)),
+        **{role: Actor(f"{role}@example.org") for role in ("viewer", "editor", "owner")},
+        "viewer by link": Actor(keys=(keys["viewer"],)),
+        "editor by link": Actor(keys=("x", keys["editor"])),
+        "withdrawn": Actor(keys=(withdrawn,)),
+        "expired": Actor(keys=(expired,)),
+    }
+
+
+RANK = {"viewer": 1, "editor": 2, "owner": 3}
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+def test_everyone_can_do_what_their_role_says_and_nothing_else(store: Store, deed: str) -> None:
+    least, try_it = DEEDS[deed]
+    for role in ROLES:
+        upload = store.add_dataset(ANN, "residents", b"where people live", title="Town")
+        one = saved(store, settings={"upload": upload.token})
+        gone = saved(store, project=one.project_id, name="gone")
+        store.delete_scenario(ANN, gone.id)
+        case = Case(one, gone, store.share(ANN, one.project_id, "viewer", label="first")[0].id)
+        actor = actors(store, case)[role]
+        before = everything(store, case)
+        if RANK.get(role.split()[0], 0) >= RANK[least]:
+            try_it(store, actor, case)
+        else:
+            with pytest.raises(DeniedError):
+                try_it(store, actor, case)
+            assert everything(store, case) == before, "nothing was changed"
+        if store.projects_of(ANN):
+            store.delete_project(ANN, case.project)
+        for left in store.projects_of(actor):
+            if left.role == "owner":
+                store.delete_project(actor, left.id)
+
+
+def everything(store: Store, case: Case) -> tuple[object, ...]:
+    """All that Ann sees of her project."""
+    return (
+        store.project(ANN, case.project),
+        store.scenarios_of(ANN, case.project),
+        store.scenarios_of(ANN, case.project, deleted=True),
+        store.shares_of(ANN, case.project),
+        store.members_of(ANN, case.project),
+        store.history(ANN, case.project),
+        store.content(ANN, case.one.settings["upload"]),
+    )
+
+
+def test_the_sentence_does_not_tell_whether_it_exists(store: Store) -> None:
+    one = saved(store)
+    said = set()
+    for project in (one.project_id, "there-is-none"):
+        with pytest.raises(DeniedError) as refused:
+            store.project(BEN, project)
+        said.add(str(refused.value))
+    for scenario in (one.id, "there-is-none"):
+        with pytest.raises(DeniedError) as refused:
+            store.open_scenario(BEN, scenario)
+        said.add(str(refused.value))
+    assert len(said) == 1
+
+
+def test_somebody_has_to_own_a_project(store: Store) -> None:
+    one = saved(store)
+    for change in (None, "editor"):
+        with pytest.raises(StoreError, match="has to own"):
+            store.set_member(ANN, one.project_id, ANN.person, change)
+    assert store.project(ANN, one.project_id).role == "owner"
+    _, secret = store.save_scenario(Actor(), Draft("A", {}, {}, b"1"))
+    holder = Actor(keys=(secret,))
+    project = store.projects_of(holder)[0].id
+    with pytest.raises(StoreError, match="has to own"):
+        store.revoke(holder, project, store.shares_of(holder, project)[0].id)
+    store.share(holder, project, "owner", label="the new private link")
+    store.revoke(holder, project, store.shares_of(holder, project)[0].id)
+    assert store.projects_of(holder) == [], "the old link opens nothing any more"
