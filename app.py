@@ -10,21 +10,24 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages import compare, data, guide, how_many, lab, plan
-from pages.serving import login, uploads, visitor
+from pages import compare, data, guide, how_many, lab, plan, scenarios, sites
+from pages.serving import garbage, login, uploads, visitor
 from pages.serving.jobs.asker import found_by
-from pages.shared import address, errors, session, theme
+from pages.shared import address, errors, notices, screen, state, theme
 
 ASSETS = Path(__file__).parent / "assets"
 # url (the file's name), what the menu says, what draws it
 PAGES: tuple[tuple[str, str, Callable[[], None]], ...] = (
     ("plan", "Plan", plan.render),
     ("data", "Data", data.render),
+    ("sites", "Sites", sites.render),
     ("compare", "Compare", compare.render),
     ("how_many", "How many?", how_many.render),
-    ("lab", "Lab", lab.render),
+    ("scenarios", "Scenarios", scenarios.render),
     ("guide", "Help", guide.render),
+    ("lab", "Lab", lab.render),
 )
+UNDER_HELP = {"lab"}  # for researchers: reached by its address and by a link on the Help page
 
 
 def main() -> None:
@@ -36,23 +39,29 @@ def main() -> None:
         layout="wide",
         initial_sidebar_state=272,
     )
-    st.html(theme.css(session.theme()))
+    st.html(theme.css(screen.theme()))
     login.gate()
-    st.logo(ASSETS / f"logo-{session.theme()}.svg", size="large")
+    st.logo(ASSETS / f"logo-{screen.theme()}.svg", size="large")
     pages = {
-        url: st.Page(errors.told(render), title=title, url_path=url, default=number == 0)
+        url: st.Page(
+            errors.told(render),
+            title=title,
+            url_path=url,
+            default=number == 0,
+            visibility="hidden" if url in UNDER_HELP else "visible",
+        )
         for number, (url, title, render) in enumerate(PAGES)
     }
-    st.session_state["pages"] = pages
+    state.visit().pages = pages
     chosen = st.navigation(list(pages.values()), position="top")
     for problem in address.read():
-        session.notice(f"This link is not quite right: {problem}. The usual setting is used instead.")
+        notices.add(f"This link is not quite right: {problem}. The usual setting is used instead.")
     for refusal in uploads.refusals():
-        session.notice(refusal)
+        notices.add(refusal)
     chosen.run()
     login.leave()
     address.write()
-    session.settle()
+    garbage.settle()
 
 
 if __name__ == "__main__":

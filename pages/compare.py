@@ -1,71 +1,99 @@
-"""Compare: the seven methods on the same residents, in one table, the paper's charts and small maps."""
+"""Compare: the published methods on the same residents, or two kept plans side by side."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.shared import address, compared_methods, markdown, session, sidebar
+from pages.shared import (
+    address,
+    cities,
+    compared_methods,
+    dial,
+    long_work,
+    markdown,
+    notices,
+    plans,
+    screen,
+    sidebar,
+    two_plans,
+)
 from tkm_core import figures
 from tkm_core.figures import methods_charts, small_maps
 from tkm_core.measures import MEASURES
-from tkm_core.methods import METHODS, describe
-from tkm_core.planning import Compared, Plan, facility_numbers, keeps_existing
-from tkm_core.stories import freedom, left_out, other_arrangement, ratio_words, remarks, sampling, verdict
+from tkm_core.methods import FOR_ANYONE, OWN, describe
+from tkm_core.planning import FREE, Compared, Plan, facility_numbers, methods_for
+from tkm_core.stories import facilities_text, freedom, left_out, ratio_words, remarks, sampling, verdict
 from tkm_core.units import with_unit
 
 VARIANCES = {"variance": "squared distance", "variance_of_distance": "distance"}
 
 
 def render() -> None:
-    """Run the methods, then say, tabulate, chart and map what they do."""
+    """The published methods, or two plans of the visitor's own."""
     place = sidebar.problem()
-    names, patience = _wishes()
-    sidebar.units_and_standard()
-    session.show_notices()
-    k, t, look = address.get("k"), address.get("t"), session.look(place.people)
-    if not names:
+    notices.show()
+    st.segmented_control(
+        "Compare",
+        ["methods", "plans"],
+        format_func={"methods": "Published methods", "plans": "Two plans of mine"}.__getitem__,
+        key="compare",
+        required=True,
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    if address.get("compare") == "plans":
+        two_plans.render(place)
+    else:
+        _methods(place)
+
+
+def _methods(place: cities.City) -> None:
+    """Run the methods, then say, tabulate, chart and map what they do."""
+    k, look = address.get("k"), screen.look(place)
+    if k == 0:
+        st.info(
+            "With no new facility there is nothing to place. Choose at least one.", icon=":material/info:"
+        )
+        return
+    staying = place.staying
+    plan = dial.with_setting(plans.plan_of(place, k))
+    t, asked, patience, variance = _wishes(plan, keeping=staying is not None)
+    sidebar.units_and_standard(place)
+    if not asked:
         st.info("Choose at least one method at the side.", icon=":material/info:")
         return
-    if place.existing is not None:
-        asked, names = names, [name for name in names if keeps_existing(name)]
-        unable = left_out(asked, len(place.existing))
-        if unable:
-            st.info(unable, icon=":material/info:")
-        if not names:
-            return
+    names = [name for name in asked if staying is None or describe(name).keeps_existing]
+    unable = [name for name in asked if name not in names]
+    if unable:
+        st.info(left_out(asked, len(staying or ())), icon=":material/info:")
+    if not names:
+        return
     try:
-        compared = compared_methods.run(place, k, t, names, patience)
-    except session.StoppedError:
-        compared = compared_methods.finished(place, k, t, names, patience)
+        compared = compared_methods.run(place, plan, t, names, patience)
+    except long_work.StoppedError:
+        compared = compared_methods.finished(place, plan, t, names, patience)
     if not compared:
         return
     missing = [describe(name).title for name in names if name not in {one.name for one in compared}]
-    _verdict(place, compared, missing, look)
-    plan = compared_methods.plan_of(place, k)
-    _table(compared, look)
-    st.markdown(f":small[:gray[{other_arrangement(compared, plan.evaluation(plan.index(t)), look.unit)}]]")
-    _charts(compared, look)
+    _verdict(place, plan, compared, missing, look)
+    _table(place, plan, compared, unable, look)
+    _charts(compared, variance, look)
     _maps(place, plan, compared, look)
-    _about(compared, look)
+    _about(plan, compared, look)
 
 
-def _wishes() -> tuple[list[str], float]:
-    """The dial, which methods, and how long each may take."""
+def _wishes(plan: Plan, *, keeping: bool) -> tuple[float, list[str], float, str]:
+    """The dial, which methods, how long each may take, and of what the variance per cluster is shown."""
+    offered = methods_for(plan.residents)
     with st.sidebar:
-        st.select_slider(
-            "Fairness dial of TKM",
-            options=address.DIAL,
-            format_func=lambda t: f"t = {t:g}",
-            key="t",
-            persist_state="session",
-        )
+        t = dial.slider("Fairness dial (of tilted k-means, TKM)", plan)
         chosen = st.pills(
             "Methods",
-            list(METHODS),
-            format_func=lambda name: describe(name).title,
+            list(offered),
+            format_func=lambda name: _method(name, keeping=keeping),
             selection_mode="multi",
-            default=list(METHODS),
-            key="methods",
+            default=list(offered),
+            key="methods" if offered == FOR_ANYONE else "methods_with_groups",
             persist_state="session",
         )
         limit = st.segmented_control(
@@ -79,8 +107,8 @@ def _wishes() -> tuple[list[str], float]:
             help="A method that would need longer for everyone runs on a sample of 1,000 places instead; "
             "what it finds is still measured on everyone.",
         )
-        st.segmented_control(
-            "Variance per cluster",
+        variance = st.segmented_control(
+            "How unequal in each area: variance of",
             list(VARIANCES),
             format_func=VARIANCES.__getitem__,
             default=next(iter(VARIANCES)),
@@ -88,20 +116,25 @@ def _wishes() -> tuple[list[str], float]:
             key="variance",
             persist_state="session",
             width="stretch",
-            help="The paper measures the squared distance; the Plan page tells the variance of the distance.",
+            help="How much the distances of people served by one facility differ. The publication takes the squared "
+            "distance; the Plan page takes the distance.",
         )
-    return [name for name in METHODS if name in chosen], compared_methods.PATIENCE[str(limit)]
+    names = [name for name in offered if name in chosen]
+    return t, names, compared_methods.PATIENCE[str(limit)], str(variance)
+
+
+def _method(name: str, *, keeping: bool) -> str:
+    """A method's name; struck through where it is left out because it cannot keep existing facilities."""
+    title = describe(name).title
+    return title if not keeping or describe(name).keeps_existing else f":gray[~~{title}~~]"
 
 
 def _verdict(
-    place: session.City, compared: Sequence[Compared], missing: list[str], look: figures.Look
+    place: cities.City, plan: Plan, compared: Sequence[Compared], missing: list[str], look: figures.Look
 ) -> None:
     """Where tilted k-means stands, and what has to be known to read it fairly."""
     told = verdict(compared, look.unit)
-    k = address.get("k")
-    facilities = "1 facility" if k == 1 else f"{k} facilities"
-    if place.existing is not None:
-        facilities = f"{k} new and {place.existing.words}"
+    facilities = facilities_text(plan)
     with st.container(key="hero", gap="xsmall"):
         st.markdown(
             f"# {markdown.toned(told)}" if told else f"# {facilities} for {markdown.escaped(place.title)}",
@@ -117,38 +150,50 @@ def _verdict(
         st.markdown(f":orange[Not run yet: {', '.join(missing)}.]")
 
 
-def _table(compared: Sequence[Compared], look: figures.Look) -> None:
-    """Every measure of every method, the best in each column marked."""
-    st.html(methods_charts.method_table(compared, look, session.standard_metres()))
+def _table(
+    place: cities.City, plan: Plan, compared: Sequence[Compared], unable: list[str], look: figures.Look
+) -> None:
+    """Every measure of every method, the best in each column marked; those left out look so."""
+    absent, kept = [describe(name).title for name in unable], plan.n_existing
+    standard = screen.standard(place)
+    st.html(methods_charts.method_table(compared, look, standard, kept=kept, absent=absent))
+    st.html('<p class="er-swipe">Swipe the table sideways to see every column.</p>')
+    has_own = place.rules == FREE and any(one.name == OWN for one in compared)
+    own = " TKM is the plan of the Plan page." if has_own else ""
     st.markdown(
-        ":small[:gray[:green[**Bold green**]: best in its column. Variance: of the distance. SSE: mean squared "
-        f"distance. {ratio_words(compared)} Time: on this server, assigning everyone included.]]"
+        f":small[:gray[:green[**Bold green**]: best in its column.{own} How unequal: the variance of the distances. "
+        f"SSE: the mean squared distance, which k-means keeps low. {ratio_words(compared)} "
+        "Time: one run by itself on this server, assigning everyone included.]]"
     )
 
 
-def _charts(compared: Sequence[Compared], look: figures.Look) -> None:
+def _charts(compared: Sequence[Compared], variance: str, look: figures.Look) -> None:
     """The paper's four charts."""
-    variance = st.session_state["variance"]
     sse, times = MEASURES["sse"], [max(one.solution.seconds, 1e-3) for one in compared]
     costs = [sse.of(one.evaluation, look.unit) for one in compared]
     label = sse.heading(look.unit)
     left, right = st.columns(2, gap="medium")
     with left, st.container(gap="xsmall"):
-        _by_cluster(f"**Variance per cluster** :gray[of the {VARIANCES[variance]}]", compared, variance, look)
+        detail = f"variance of the {VARIANCES[variance]}, "
+        _by_cluster("How unequal in each service area", detail, compared, variance, look)
     with right, st.container(gap="xsmall"):
-        _by_cluster("**Maximum distance per cluster**", compared, "max_distance", look)
+        _by_cluster("Longest trip in each service area", "", compared, "max_distance", look)
     left, right = st.columns(2, gap="medium")
     with left, st.container(gap="xsmall"):
-        st.markdown(f"**SSE** :gray[{with_unit('mean squared distance', look.unit, sse.power)}]")
+        st.markdown(
+            f"**Mean squared distance** :gray[SSE, {with_unit('', look.unit, sse.power).strip(', ')}]"
+        )
         _per_method("sse", compared, costs, label, look, log=False)
     with right, st.container(gap="xsmall"):
-        st.markdown("**Time** :gray[seconds, logarithmic]")
+        st.markdown("**Time to compute** :gray[seconds; each line is ten times the one below]")
         _per_method("time", compared, times, "time, s", look, log=True)
 
 
-def _by_cluster(title: str, compared: Sequence[Compared], measure: str, look: figures.Look) -> None:
+def _by_cluster(
+    title: str, detail: str, compared: Sequence[Compared], measure: str, look: figures.Look
+) -> None:
     unit = methods_charts.cluster_label(measure, look.unit).rpartition(", ")[2]
-    st.markdown(f"{title} :gray[in descending order, {unit}]")
+    st.markdown(f"**{title}** :gray[{detail}largest first, {unit}]")
     st.plotly_chart(
         methods_charts.by_cluster(compared, measure, look),
         theme=None,
@@ -170,26 +215,26 @@ def _per_method(
     )
 
 
-def _maps(place: session.City, plan: Plan, compared: Sequence[Compared], look: figures.Look) -> None:
+def _maps(place: cities.City, plan: Plan, compared: Sequence[Compared], look: figures.Look) -> None:
     """Small maps side by side; the same colour is the same part of the city on each."""
     reference = plan.path.centers[plan.index(address.get("t"))]
     numbers = [facility_numbers(reference, one.solution.centers) for one in compared]
     ground = compared_methods.ground_of(place)
     st.header("Where each method builds", anchor=False)
-    st.html(small_maps(compared, numbers, ground, look, plan.k if plan.existing else None))
+    st.html(small_maps(compared, numbers, ground, look, plan))
 
 
-def _about(compared: Sequence[Compared], look: figures.Look) -> None:
+def _about(plan: Plan, compared: Sequence[Compared], look: figures.Look) -> None:
     """Every figure behind the charts, what the runs remarked, and where the methods come from."""
     for remark in remarks(compared):
         st.markdown(f":small[:gray[{markdown.escaped(remark)}]]")
-    with st.expander("Figures per cluster", icon=":material/table:"):
+    with st.expander("Figures for each service area (cluster)", icon=":material/table:"):
         st.dataframe(methods_charts.cluster_table(compared, look), hide_index=True, width="stretch")
     with st.expander("What the methods do, and who published them", icon=":material/menu_book:"):
         st.markdown(
             "\n".join(
                 f"- **{method.title}**: {method.description} :gray[{method.source}]"
-                for method in map(describe, METHODS)
+                for method in map(describe, methods_for(plan.residents))
             )
         )
 

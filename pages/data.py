@@ -5,16 +5,16 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from pages.shared import address, markdown, plan_files, session, upload
+from pages.shared import address, cities, markdown, notices, plan_files, screen, state, upload
 from tkm_core import figures
-from tkm_core.residents import SAMPLES, Existing, Residents, ResidentsError
+from tkm_core.residents import FORMATS, SAMPLES, Existing, Residents, ResidentsError
 
 
 def render() -> None:
     """Uploader and questions on the left, the preview on the right."""
-    session.show_notices()
+    notices.show()
     st.title("Where people live", anchor=False)
-    place = session.city()
+    place = cities.current()
     kept = "" if place.existing is None else f", and {place.existing.words}"
     st.markdown(
         f":gray[In use now: **{markdown.escaped(place.title)}**, {markdown.escaped(place.size)}{kept}.]"
@@ -22,6 +22,8 @@ def render() -> None:
     left, right = st.columns([1, 1.15], gap="large")
     with left:
         files = upload.RESIDENTS.files()
+        if files and upload.RESIDENTS.token:
+            _read_anew()
         found = _understand(files) if files else None
         if not files:
             _nothing_yet()
@@ -45,6 +47,14 @@ def _understand(files: list[upload.NamedBytes]) -> Residents | None:
     return found
 
 
+def _read_anew() -> None:
+    """Whose answers are changed, and how to leave them as they were."""
+    st.markdown("You are changing how the data in use are read.")
+    st.button(
+        "Leave it as it was", icon=":material/undo:", key="leave_answers", on_click=upload.RESIDENTS.discard
+    )
+
+
 def _preview(found: Residents) -> None:
     """The residents on a map, and the button that takes them into use."""
     name_spot, people_spot = st.columns([1.6, 1])
@@ -53,7 +63,7 @@ def _preview(found: Residents) -> None:
         markdown.plain(found.name, "Your data"),
         max_chars=80,
         key="title",
-        help="As it shall stand on the page, in the report and in the names of downloads.",
+        help="Shown on the pages, in the report and in the names of downloads.",
     )
     people = people_spot.text_input(
         "What each row counts",
@@ -62,43 +72,71 @@ def _preview(found: Residents) -> None:
         key="people",
         help="Used in sentences: “homes”, “pupils”.",
     )
-    place = session.City("preview", title, people, found)
+    place = cities.City("preview", title, people, found)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        if st.button("Use these residents", type="primary", icon=":material/check:", key="use_upload"):
-            session.keep_upload(found, place.title, place.people)
-            upload.RESIDENTS.discard()
-            st.switch_page(session.page("plan"))
-        st.markdown(
-            f":gray[{markdown.escaped(place.size)}. Nothing is used until you press this.]", width="content"
+        asked = found.report.asks_for_people
+        if st.button(
+            "Use these residents",
+            type="primary",
+            icon=":material/check:",
+            key="use_upload",
+            disabled=asked,
+        ):
+            kept = cities.keep_upload(found, place.title, place.people, instead_of=upload.RESIDENTS.token)
+            upload.RESIDENTS.keep(kept.key)
+            st.switch_page(state.page("plan"))
+        told = (
+            "First say how many people each row stands for."
+            if asked
+            else f"{markdown.escaped(place.size)}. Nothing is used until you press this."
         )
+        st.markdown(f":gray[{told}]", width="content")
     _map(place, "preview_map")
 
 
-def _in_use(place: session.City) -> None:
+def _in_use(place: cities.City) -> None:
     """The residents in use on a map, and the facilities that exist for them already."""
     spot = st.container()
     st.header("Facilities that exist already", anchor=False)
     found = _existing(place)
     with spot:
         _current_map(place if found is None else replace(place, existing=found))
-        if address.get("dataset") == address.UPLOAD and session.owns(place.key):
+        if address.get("dataset") == address.UPLOAD and cities.owns(place.key):
+            brought = state.visit().brought
+            if brought is not None and brought.token == place.key:
+                st.button(
+                    "Change how it was read",
+                    icon=":material/edit:",
+                    key="change_upload",
+                    on_click=_change,
+                    args=(place,),
+                    help="Choose other columns for people, districts or names, or another reference system. "
+                    "You need not upload the file again.",
+                )
             st.button(
                 "Remove this data from the server"
                 if place.saved is None
                 else "Remove this plan from the server",
                 icon=":material/delete:",
                 key="forget",
-                on_click=session.forget_upload,
+                on_click=cities.forget_upload,
             )
 
 
-def _current_map(place: session.City) -> None:
+def _change(place: cities.City) -> None:
+    """Ask the questions about the data in use again."""
+    upload.RESIDENTS.take_up()
+    state.set_widget("title", place.title)
+    state.set_widget("people", place.people)
+
+
+def _current_map(place: cities.City) -> None:
     _map(place, "current_map")
     if place.source:
         st.markdown(f":small[:gray[Source: {place.source}]]")
 
 
-def _existing(place: session.City) -> Existing | None:
+def _existing(place: cities.City) -> Existing | None:
     """Ask for existing facilities, show what was understood, and keep them when told to; returns a draft of them."""
     if place.existing is not None:
         st.markdown(
@@ -113,12 +151,12 @@ def _existing(place: session.City) -> Existing | None:
         )
         return None
     if place.existing is not None:
-        own = session.owns(address.get("existing"))
+        own = cities.owns(address.get("existing"))
         st.button(
             "Remove the existing facilities" if own else "Plan without the existing facilities",
             icon=":material/delete:" if own else ":material/close:",
             key="leave_existing",
-            on_click=session.leave_existing,
+            on_click=cities.leave_existing,
         )
         return None
     st.markdown(
@@ -136,9 +174,9 @@ def _existing(place: session.City) -> Existing | None:
         return None
     upload.EXISTING.understood(found.report)
     if st.button(f"Keep {_these(found)}", type="primary", icon=":material/check:", key="use_existing"):
-        session.keep_existing(found)
+        cities.keep_existing(found)
         upload.EXISTING.discard()
-        st.switch_page(session.page("plan"))
+        st.switch_page(state.page("plan"))
     return found
 
 
@@ -154,10 +192,10 @@ def _listed(existing: Existing) -> pd.DataFrame:
     )
 
 
-def _map(place: session.City, key: str) -> None:
-    look = session.look(place.people)
-    height = 400 if session.on_phone() else 520
-    width = 360 if session.on_phone() else 620
+def _map(place: cities.City, key: str) -> None:
+    look = screen.look(place)
+    height = 400 if screen.on_phone() else 520
+    width = 360 if screen.on_phone() else 620
     sites = None if place.existing is None else place.existing.lonlat
     ground = figures.MapGround.of(place.residents, width=width, height=height, existing=sites)
     kept = "" if place.existing is None else f" and {place.existing.words}"
@@ -171,10 +209,10 @@ def _map(place: session.City, key: str) -> None:
 
 def _nothing_yet() -> None:
     st.markdown(
-        "A table with coordinates (**CSV, Excel**) or a map file (**GeoJSON, GeoPackage, shapefile, KML, Parquet**), "
+        f"A table with coordinates (**{_formats(is_map=False)}**) or a map file (**{_formats(is_map=True)}**), "
         "also zipped. One row a home, or one row a place with a column that counts its people. Coordinates in degrees "
         "or in any national grid; separators, encodings and decimal commas are recognised.\n\n"
-        "Your file stays in this server's memory and goes nowhere else."
+        "Your file is kept on this server, so that your link opens tomorrow, until you remove it. It goes nowhere else."
     )
     st.markdown("**Or start with a sample**")
     for key, sample in SAMPLES.items():
@@ -182,14 +220,18 @@ def _nothing_yet() -> None:
             if st.button(sample.title, key=f"take_{key}", width=210):
                 address.put("dataset", key)
                 address.put("upload", "")
-                st.switch_page(session.page("plan"))
+                st.switch_page(state.page("plan"))
             st.markdown(f":small[:gray[{sample.description}]]", width="stretch")
     plan_files.reopen()
 
 
+def _formats(*, is_map: bool) -> str:
+    return ", ".join(one.name for one in FORMATS.values() if one.is_map == is_map)
+
+
 def _row() -> st.delta_generator.DeltaGenerator:
     """A button with its words beside it; below it on a phone, where there is no room."""
-    if session.on_phone():
+    if screen.on_phone():
         return st.container(gap="xsmall")
     return st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small")
 

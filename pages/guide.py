@@ -1,10 +1,10 @@
-"""Help: the method in a planner's words, a glossary, its limits, how to cite."""
+"""Help: the method in a planner's words, a glossary, its limits, how to cite, and the way to the Lab."""
 
 from pathlib import Path
 
 import streamlit as st
 
-from pages.shared import session
+from pages.shared import notices, state
 from tkm_core.version import VERSION
 
 TEXTS = Path(__file__).resolve().parents[1] / "assets" / "help"
@@ -12,12 +12,19 @@ TABS = {"The method": "method", "Glossary": "glossary", "Limits and privacy": "l
 
 
 def render() -> None:
-    """Four texts, one tab each."""
-    session.show_notices()
+    """The texts, one tab each, and the way to the Lab."""
+    notices.show()
     with st.container(width=860):
-        for tab, name in zip(st.tabs(list(TABS)), TABS.values(), strict=True):
+        *texts, cite, research = st.tabs([*TABS, "For researchers"])
+        for tab, name in zip((*texts, cite), TABS.values(), strict=True):
             tab.markdown((TEXTS / f"{name}.md").read_text(encoding="utf-8"), anchors=False)
-        tab.markdown(f"This is EvenReach {VERSION}.")
+        cite.markdown(f"This is EvenReach {VERSION}.")
+        with research:
+            st.markdown(
+                "The **Lab** repeats the experiments of the publication, with their figures and tables, on your data "
+                "set or on the data of the publication. Nothing in it is needed to plan facilities."
+            )
+            st.page_link(state.page("lab"), label="Open the Lab", icon=":material/science:")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,21 @@
 """How many?: every measure against the number of facilities, and what one more buys."""
 
 from collections.abc import Callable
+from html import escape
+from typing import cast
 
 import pandas as pd
 import streamlit as st
 
 from pages.serving.jobs import tasks
-from pages.shared import address, session, sidebar
+from pages.shared import address, cities, long_work, notices, plans, references, screen, sidebar
+from pages.shared.cache import caches
 from pages.shared.markdown import escaped
 from tkm_core import figures
 from tkm_core.figures import COUNT_AXES, by_count, count_words, values
-from tkm_core.planning import Count, Plan, compare_counts, sampled
+from tkm_core.planning import Count, Plan, compare_counts, most_facilities, sampled
 from tkm_core.stories import one_more
+from tkm_core.wording import dial_text
 
 MOST = 12
 
@@ -19,56 +23,67 @@ MOST = 12
 def render() -> None:
     """Solve for every number of facilities around the chosen one, and show what each buys."""
     place = sidebar.problem()
-    sidebar.units_and_standard()
-    session.show_notices()
-    k, t, look = address.get("k"), address.get("t"), session.look(place.people)
-    last = min(max(MOST, k + 3), len(place.residents))
-    counts = _counts(place, range(1, last + 1), t)
-    kept = 0 if place.existing is None else len(place.existing)
-    sentence = one_more(counts, k, unit=look.unit, people=place.people, existing=kept)
+    sidebar.reference(place)
+    sidebar.units_and_standard(place)
+    notices.show()
+    k, t, look = address.get("k"), address.get("t"), screen.look(place)
+    last = min(max(MOST, k + 3), most_facilities(place.residents, address.MOST_FACILITIES))
+    staying = place.staying
+    counts = _counts(place, range(0 if staying else 1, last + 1), t)
+    kept = 0 if staying is None else len(staying)
+    sentence = one_more(counts, k, unit=look.unit, people=place.people, n_existing=kept)
     st.title(escaped(sentence or f"{k} facilities for {place.title}"), anchor=False)
     home = sampled(place.residents)
     note = (
-        f"Tilted k-means at t = {t:g} and k-means++, each solved anew for every number of facilities, "
-        f"for {place.title}."
+        f"For {place.title}, with the fairness dial at t = {dial_text(t)}, next to {counts[0].against.technical}. "
+        "For every number, all new facilities are placed anew."
     )
-    if place.existing is not None:
-        note += f" Counted are new facilities; {place.existing.words} {'stays' if kept == 1 else 'stay'} in every plan."
+    if staying is not None:
+        note += f" The number counts new facilities; {staying.words} {'stays' if kept == 1 else 'stay'} in every plan."
     if home is not place.residents:
         note += (
             f" There are {len(place.residents):,} {place.people}; these curves are measured on {len(home):,} of them, "
             "drawn at random, so the farthest may be missing here. The Plan page uses everyone."
         )
-    st.markdown(f":gray[{escaped(note)} Turn the dial on the Plan page to change t.]")
+    st.markdown(f":gray[{escaped(note)} Turn the dial on the Plan page for another balance.]")
     _charts(counts, look, k)
     st.header("The same in figures", anchor=False)
     st.dataframe(_table(counts, look), hide_index=True, width="stretch")
 
 
-def _counts(place: session.City, numbers: range, t: float) -> list[Count]:
-    standard = session.standard_metres()
-    key = ("counts", *place.key_with_existing, numbers[-1], t, standard)
+def _counts(place: cities.City, numbers: range, t: float) -> list[Count]:
+    standard = screen.standard(place)
+    reference = references.chosen(place)
+    key = ("counts", *place.key_with_existing, numbers[0], numbers[-1], t, standard, reference)
 
     def work(progress: Callable[[float, str], None]) -> object:
         home = sampled(place.residents)
 
         def plan_for(k: int, told: Callable[[float, str], None]) -> Plan:
             if home is place.residents:
-                return session.quiet_plan(place, k, told)
-            return tasks.plan(home, k, existing=place.existing, random_state=session.SEED, progress=told)
+                made = plans.part_of_other_work(place, k, told)
+            else:
+                made = tasks.plan(
+                    home,
+                    k,
+                    existing=place.existing,
+                    closed=place.closed,
+                    random_state=plans.SEED,
+                    progress=told,
+                )
+            return made.against(reference)
 
         return compare_counts(home, numbers, t, standard=standard, plan_for=plan_for, progress=progress)
 
-    label = f"Trying 1 to {numbers[-1]} facilities"
-    found = session.long_work(session.shelves().results, key, label, work)
-    assert isinstance(found, list)  # noqa: S101  the key says what it is
-    return found
+    label = f"Trying {numbers[0]} to {numbers[-1]} facilities"
+    found = long_work.result(caches().results, key, label, work)
+    return cast("list[Count]", found)
 
 
 def _charts(counts: list[Count], look: figures.Look, k: int) -> None:
     shown = [name for name in COUNT_AXES if name in counts[0].tilted]
-    first, second = st.columns(3), st.columns(3)
-    for spot, name in zip([*first, *second], shown, strict=False):
+    spots = [spot for _ in range(0, len(shown) + 1, 3) for spot in st.columns(3)]  # one more for the legend
+    for spot, name in zip(spots, shown, strict=False):
         spot.plotly_chart(
             by_count(counts, name, look, k=k),
             theme=None,
@@ -76,11 +91,11 @@ def _charts(counts: list[Count], look: figures.Look, k: int) -> None:
             key=f"count_{name}",
             alt=count_words(counts, name, look),
         )
-    with second[-1]:
+    with spots[len(shown)]:
         accent, muted = look.palette.accent, look.palette.muted
         st.html(
-            f'<p style="margin-top:2.6rem"><span style="color:{accent}"><b>●━</b> tilted k-means</span><br>'
-            f'<span style="color:{muted}"><b>○┄</b> k-means++</span></p>'
+            f'<p style="margin-top:2.6rem"><span style="color:{accent}"><b>●━</b> this plan</span><br>'
+            f'<span style="color:{muted}"><b>○┄</b> {escape(counts[0].against.words)}</span></p>'
         )
         st.markdown(
             ":gray[The larger mark is the number you chose. Where the curves flatten, one more facility buys little.]"
@@ -88,11 +103,13 @@ def _charts(counts: list[Count], look: figures.Look, k: int) -> None:
 
 
 def _table(counts: list[Count], look: figures.Look) -> pd.DataFrame:
-    columns: dict[str, object] = {"Facilities to site": [count.k for count in counts]}
+    columns: dict[str, object] = {
+        "New facilities" if counts[0].k == 0 else "Facilities": [count.k for count in counts]
+    }
     for name, axis in COUNT_AXES.items():
         if name in counts[0].tilted:
             label = axis.label(look.unit)
-            for side, words in (("tilted", "tilted"), ("baseline", "k-means++")):
+            for side, words in (("tilted", "this plan"), ("reference", counts[0].against.heading)):
                 title = f"{label[:1].upper()}{label[1:]} ({words})"
                 columns[title] = values(counts, side, name, look.unit).round(2)
     return pd.DataFrame(columns)

@@ -7,31 +7,44 @@ from typing import Any, cast
 import streamlit as st
 
 from pages.serving.jobs import lab
-from pages.shared import address, experiment_settings, markdown, session, sidebar
+from pages.shared import (
+    address,
+    cities,
+    dial,
+    experiment_settings,
+    long_work,
+    markdown,
+    notices,
+    plans,
+    screen,
+    sidebar,
+    state,
+)
+from pages.shared.cache import caches
 from tkm_core import export, figures
 from tkm_core.experiments import EXPERIMENTS, Dataset, Experiment, Result, blobs, one_below_another
 from tkm_core.figures import ACROSS, COST_WORDS, convergence, convergence_words
-from tkm_core.methods import Race
+from tkm_core.methods import SolverComparison
 from tkm_core.progress import Progress
 
-RACE = "solvers"
+SOLVERS = "solvers"
 CITY, OWN = "city", "own"
 EFFORTS = {"quick": "Quick, in seconds", "paper": "As in the paper"}
 PART = "part"
 NOTICING, GATHERING = 15, 100  # tenths of a second that a stopped run is waited for
-KNOB = 160  # pixels
+WIDTH = 160  # pixels
 LARGEST = 20_000  # points of a sample: beyond, SGD takes minutes a run
 
 
 def render() -> None:
-    """Choose an experiment and its data at the side; its knobs, its figure and its numbers here."""
+    """Choose an experiment and its data at the side; its settings, its figure and its numbers here."""
     place = sidebar.problem()
     name = _experiment()
-    session.show_notices()
+    notices.show()
     if place.existing is not None:
         left_out = f"your {place.existing.words} {'is' if len(place.existing) == 1 else 'are'} left out here."
         st.info(f"The Lab places every facility anew: {left_out}", icon=":material/info:")
-    if name == RACE:
+    if name == SOLVERS:
         _solvers(place)
     else:
         _paper(place, EXPERIMENTS[name])
@@ -41,12 +54,12 @@ def _experiment() -> str:
     with st.sidebar:
         chosen = st.selectbox(
             "Experiment",
-            [RACE, *EXPERIMENTS],
-            format_func=lambda name: "Newton beside SGD" if name == RACE else EXPERIMENTS[name].title,
+            [SOLVERS, *EXPERIMENTS],
+            format_func=lambda name: "Newton beside SGD" if name == SOLVERS else EXPERIMENTS[name].title,
             key="experiment",
             persist_state="session",
         )
-        own = "Four blobs" if chosen == RACE else "The experiment’s own"
+        own = "Four blobs" if chosen == SOLVERS else "The experiment’s own"
         st.radio(
             "Data",
             [CITY, OWN],
@@ -56,7 +69,7 @@ def _experiment() -> str:
             help="The paper’s experiments have data of their own: sample cities and generated points. "
             "Or run them on the dataset chosen above, your upload included.",
         )
-        if chosen != RACE:
+        if chosen != SOLVERS:
             st.radio(
                 "Effort",
                 list(EFFORTS),
@@ -68,11 +81,11 @@ def _experiment() -> str:
     return str(chosen)
 
 
-def _solvers(place: session.City) -> None:
-    """The convergence of both solvers from the same starts, with all its knobs."""
+def _solvers(place: cities.City) -> None:
+    """The convergence of both solvers from the same starts, with all its settings."""
     hero = st.container(key="hero", gap="xsmall")
-    asked = _race_knobs()
-    found, name = _race(place, asked)
+    asked = _solver_settings()
+    found, name = _compared(place, asked)
     with hero:
         st.markdown(f"# {found.sentence()}", anchors=False)
         st.markdown(
@@ -80,7 +93,7 @@ def _solvers(place: session.City) -> None:
             "facility’s best place in every step; the paper’s SGD takes many small steps on random batches. "
             f"{markdown.escaped(name)}; t = {found.t:g}, {found.k} facilities.]"
         )
-    look = session.look(place.people)
+    look = screen.look(place)
     with st.container(horizontal=True, gap="medium"):
         cost = st.segmented_control(
             "Cost",
@@ -88,16 +101,16 @@ def _solvers(place: session.City) -> None:
             format_func=COST_WORDS.__getitem__,
             default="tilted_sse",
             required=True,
-            key="race_cost",
+            key="solvers_cost",
         )
         across = st.segmented_control(
-            "Across", list(ACROSS), default="steps", required=True, key="race_across"
+            "Across", list(ACROSS), default="steps", required=True, key="solvers_across"
         )
     st.plotly_chart(
         convergence(found, look, cost=str(cost), across=str(across)),
         theme=None,
         config=figures.CONFIG,
-        key="race_chart",
+        key="solvers_chart",
         alt=convergence_words(found, str(cost)),
     )
     st.markdown(
@@ -108,15 +121,9 @@ def _solvers(place: session.City) -> None:
     st.dataframe(found.table().round(5), hide_index=True, width="stretch")
 
 
-def _race_knobs() -> dict[str, Any]:
+def _solver_settings() -> dict[str, Any]:
     with st.sidebar:
-        t = st.select_slider(
-            "Fairness dial",
-            options=address.DIAL,
-            format_func=lambda t: f"t = {t:g}",
-            key="t",
-            persist_state="session",
-        )
+        t = dial.slider("Fairness dial")
     row = st.container(horizontal=True, gap="small")  # wraps on a phone, where columns would stack
     whole = {
         "starts": ("Starts", 5, 20),
@@ -134,9 +141,9 @@ def _race_knobs() -> dict[str, Any]:
                 max_value=most,
                 value=usual,
                 step=1,
-                key=f"race_{name}",
+                key=f"solvers_{name}",
                 persist_state="session",
-                width=KNOB,
+                width=WIDTH,
             )
         )
     asked["learning_rate"] = row.number_input(
@@ -146,49 +153,49 @@ def _race_knobs() -> dict[str, Any]:
         value=0.05,
         step=0.01,
         format="%g",
-        key="race_rate",
+        key="solvers_rate",
         persist_state="session",
-        width=KNOB,
+        width=WIDTH,
     )
     return asked
 
 
-def _race(place: session.City, asked: dict[str, Any]) -> tuple[Race, str]:
+def _compared(place: cities.City, asked: dict[str, Any]) -> tuple[SolverComparison, str]:
     k, size = address.get("k"), int(asked["size"])
-    source = (
-        _city(place) if st.session_state["lab_data"] == CITY else blobs(4, session.SEED, n=2000, strays=40)
-    )
-    points, weights = source.draw(size, session.SEED)
+    source = _city(place) if _on_city() else blobs(4, plans.SEED, n=2000, strays=40)
+    points, weights = source.draw(size, plans.SEED)
     options = {name: value for name, value in asked.items() if name != "size"}
 
-    key = ("race", _data_key(place), k, size, tuple(options.items()))
+    key = ("solvers", _data_key(place), k, size, tuple(options.items()))
 
     def work(progress: Progress) -> object:
-        count, seed = min(k, len(points)), session.SEED
-        return lab.race(key, points, count, weights=weights, random_state=seed, progress=progress, **options)
+        count, seed = min(k, len(points)), plans.SEED
+        return lab.solvers(
+            key, points, count, weights=weights, random_state=seed, progress=progress, **options
+        )
 
-    found = session.long_work(session.shelves().results, key, "Descending", work)
+    found = long_work.result(caches().results, key, "Descending", work)
     drawn = f"{source.name}, a sample of {len(points):,} of {len(source.X):,} points"
     everyone = f"{source.name}, {len(points):,} points"
-    return cast("Race", found), drawn if len(points) < len(source.X) else everyone
+    return cast("SolverComparison", found), drawn if len(points) < len(source.X) else everyone
 
 
-def _paper(place: session.City, experiment: Experiment) -> None:
-    """One experiment of the paper: knobs, a button, and what came of it."""
+def _paper(place: cities.City, experiment: Experiment) -> None:
+    """One experiment of the paper: settings, a button, and what came of it."""
     st.title(experiment.title, anchor=False)
     st.markdown(f":gray[{experiment.description} In the paper: {experiment.paper_figure}.]")
     asked = _settings(experiment)
-    key = ("experiment", experiment.name, _data_key(place), session.theme(), repr(sorted(asked.items())))
-    shelf = session.shelves().results
+    key = ("experiment", experiment.name, _data_key(place), screen.theme(), repr(sorted(asked.items())))
+    results = caches().results
     wanted = _asked_for(key)
-    if shelf.get(key) is None and not wanted:
+    if results.get(key) is None and not wanted:
         st.info("Not run yet with these settings. A run can be stopped and keeps what is finished.")
         return
     try:
         result = cast(
-            "Result", session.long_work(shelf, key, experiment.title, _work(place, experiment, asked, key))
+            "Result", long_work.result(results, key, experiment.title, _work(place, experiment, asked, key))
         )
-    except session.StoppedError:
+    except long_work.StoppedError:
         kept = _finished_part(key)
         if kept is None:
             return
@@ -197,10 +204,10 @@ def _paper(place: session.City, experiment: Experiment) -> None:
 
 
 def _settings(experiment: Experiment) -> dict[str, Any]:
-    """The experiment's knobs; on the chosen city it starts from the number of facilities chosen at the side."""
-    effort, k = st.session_state["effort"], address.get("k")
+    """The experiment's settings; on the chosen city it starts from the number of facilities chosen at the side."""
+    effort, k = state.widget("effort"), address.get("k")
     usual = {**experiment.settings, **(experiment.quick if effort == "quick" else {})}
-    city = st.session_state["lab_data"] == CITY and isinstance(usual.get("k"), int)
+    city = _on_city() and isinstance(usual.get("k"), int)
     with st.expander("Settings", icon=":material/tune:"):
         if not city:
             return experiment_settings.settings(f"{experiment.name}_{effort}", usual)
@@ -210,29 +217,28 @@ def _settings(experiment: Experiment) -> dict[str, Any]:
 def _asked_for(key: tuple[Any, ...]) -> bool:
     """Whether this very run was asked for; the button stays on the page."""
     if st.button("Run", type="primary", icon=":material/play_arrow:", key="run_experiment"):
-        st.session_state["lab_asked"] = key
-        st.session_state.pop("stopped", None)
-    return bool(st.session_state.get("lab_asked") == key)
+        state.visit().experiment, state.visit().stopped = key, ""
+    return state.visit().experiment == key
 
 
 def _work(
-    place: session.City, experiment: Experiment, asked: dict[str, Any], key: tuple[Any, ...]
+    place: cities.City, experiment: Experiment, asked: dict[str, Any], key: tuple[Any, ...]
 ) -> Callable[[Progress], object]:
-    """The run; when the planner stops it, what is finished goes to the shelf."""
-    shelf, theme = session.shelves().results, session.theme()
-    data = _city(place) if st.session_state["lab_data"] == CITY else None
+    """The run; when the planner stops it, what is finished is kept."""
+    results, theme = caches().results, screen.theme()
+    data = _city(place) if _on_city() else None
 
     def work(progress: Progress) -> object:
-        shelf.remove((PART, key))
+        results.remove((PART, key))
         return lab.experiment(
             key,
             experiment.name,
             data,
-            seed=session.SEED,
+            seed=plans.SEED,
             theme=theme,
             settings=asked,
             progress=progress,
-            rest=lambda part: shelf.put((PART, key), part),
+            rest=lambda part: results.put((PART, key), part),
         )
 
     return work
@@ -240,10 +246,10 @@ def _work(
 
 def _finished_part(key: tuple[Any, ...]) -> Result | None:
     """What was finished when the run was stopped; it needs a moment to notice, and more to gather it."""
-    shelf, comes = session.shelves().results, False
+    results, comes = caches().results, False
     with st.spinner("Gathering what is finished"):
         for tries in range(GATHERING):
-            found = shelf.get((PART, key))
+            found = results.get((PART, key))
             if found is not None:
                 return cast("tuple[Result | None]", found)[0]
             comes = lab.give_up(key) or comes
@@ -257,7 +263,7 @@ def _show(experiment: Experiment, result: Result, asked: dict[str, Any]) -> None
     """The figure in the paper's form, what the numbers say, and the numbers."""
     said = " ".join(result.notes)
     st.plotly_chart(
-        one_below_another(result.figure) if session.on_phone() else result.figure,
+        one_below_another(result.figure) if screen.on_phone() else result.figure,
         theme=None,
         config=figures.CONFIG,
         key=f"figure_{experiment.name}",
@@ -283,12 +289,17 @@ def _show(experiment: Experiment, result: Result, asked: dict[str, Any]) -> None
         )
 
 
-def _city(place: session.City) -> Dataset:
+def _on_city() -> bool:
+    """Whether the experiment runs on the chosen city, not on data of its own."""
+    return bool(state.widget("lab_data") == CITY)
+
+
+def _city(place: cities.City) -> Dataset:
     return Dataset.from_residents(place.residents, place.title)  # its name stands in figures
 
 
-def _data_key(place: session.City) -> tuple[str, ...]:
-    if st.session_state["lab_data"] == CITY:
+def _data_key(place: cities.City) -> tuple[str, ...]:
+    if _on_city():
         return place.key, place.residents.fingerprint
     return (OWN,)
 

@@ -1,26 +1,26 @@
 """What is in the address: read once per visit, written when something changes, and forgiving when it is broken."""
 
+import contextlib
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from pages.serving.config import config
+from pages.serving.jobs.tasks import USUAL_T
+from pages.shared import state
 from tkm_core.figures import COLOURS, FAIRNESS, LAYERS, UTILITY
-from tkm_core.planning import PLAN_T
 from tkm_core.residents import SAMPLES, find_sample
-from tkm_core.units import METRES
+from tkm_core.units import LENGTHS
 
 UPLOAD = "upload"
 MOST_FACILITIES = config().most_facilities
 LARGEST_CITY = min(
     2_000_000, config().most_residents
 )  # residents of a generated city that a link may ask for
-DIAL = tuple(float(t) for t in PLAN_T)
 
 
 def _dataset(text: str) -> str:
@@ -34,24 +34,17 @@ def _dataset(text: str) -> str:
 def _token(text: str) -> str:
     if re.fullmatch(r"[A-Za-z0-9_-]{22,64}", text):
         return text
-    msg = "a part that names uploaded data is damaged"
+    msg = "a part that names uploaded data or a kept plan is damaged"
     raise ValueError(msg)
 
 
 def _count(text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,6}", text) or not 1 <= int(text) <= MOST_FACILITIES:
+    if not re.fullmatch(r"[0-9]{1,6}", text) or int(text) > MOST_FACILITIES:
         msg = (
-            f"the number of facilities must be a whole number from 1 to {MOST_FACILITIES}, not “{text[:20]}”"
+            f"the number of facilities must be a whole number from 0 to {MOST_FACILITIES}, not “{text[:20]}”"
         )
         raise ValueError(msg)
-    return int(text)
-
-
-def nearest_on_dial(t: float) -> float:
-    """The t on the dial that is nearest in proportion; the dial ends at 0 and 100."""
-    if t < DIAL[1] / 2:
-        return DIAL[0]
-    return DIAL[1:][int(np.argmin(np.abs(np.log(DIAL[1:]) - math.log(t))))]
+    return int(text)  # 0 only where facilities exist: the sidebar looks
 
 
 def _dial(text: str) -> float:
@@ -59,10 +52,15 @@ def _dial(text: str) -> float:
         t = float(text)
     except ValueError:
         t = math.nan
-    if not (math.isfinite(t) and t >= 0):
-        msg = f"t must be a number from 0 to {DIAL[-1]:g}, not “{text[:20]}”"
+    if not t >= 0:
+        msg = f"t must be a number from 0 upwards, or inf, not “{text[:20]}”"
         raise ValueError(msg)
-    return nearest_on_dial(t)
+    return t  # dial.py finds the setting that is nearest to it
+
+
+def _from_sample(text: str) -> str:
+    """The token of something kept, or the word for what came with the sample."""
+    return text if text == "sample" else _kept(text)
 
 
 def _amount(low: float, high: float, what: str) -> Callable[[str], float]:
@@ -97,9 +95,45 @@ def _layers(text: str) -> list[str]:
     return [name for name in LAYERS if name in names]
 
 
+def _pins(text: str) -> list[tuple[float, float]]:
+    """Facilities pinned by hand, as longitude and latitude: "-121.3,38.5_-121.4,38.6"."""
+    pins = []
+    for part in text.split("_"):
+        try:
+            lon, lat = (float(number) for number in part.split(","))
+        except ValueError:
+            lon = lat = math.nan
+        if not (-180 <= lon <= 180 and -85 <= lat <= 85):
+            msg = f"a pinned facility needs longitude and latitude, not “{part[:30]}”"
+            raise ValueError(msg)
+        pins.append((round(lon, 5), round(lat, 5)))
+    return pins[:MOST_FACILITIES]
+
+
+def _closed(text: str) -> list[int]:
+    """Existing facilities that the plan closes, by the numbers on the map: "2.17"."""
+    if not re.fullmatch(r"[1-9][0-9]{0,5}(\.[1-9][0-9]{0,5})*", text):
+        msg = f"closed facilities are given by their numbers, such as 2.17, not “{text[:30]}”"
+        raise ValueError(msg)
+    return sorted({int(number) for number in text.split(".")})
+
+
+def _against(text: str) -> str:
+    if text in ("", "today", "average"):
+        return text
+    return _kept(text)
+
+
+def _kept(text: str) -> str:
+    """The token of a plan that was kept to compare, or "" for the plan of the Plan page."""
+    return _token(text) if text else ""
+
+
 def _write(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], tuple):
+        return "_".join(f"{lon:.5f},{lat:.5f}" for lon, lat in value)
     if isinstance(value, list):
-        return ".".join(value)
+        return ".".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -116,9 +150,24 @@ FIELDS: dict[str, Field] = {
     "dataset": Field(next(iter(SAMPLES)), _dataset),
     "upload": Field("", _token),
     "existing": Field("", _token),
+    "project": Field("", _token),
+    "scenario": Field("", _token),
     "k": Field(min(6, MOST_FACILITIES), _count),
-    "t": Field(0.25, _dial),
-    "units": Field("km", _one_of(tuple(METRES), "units")),
+    "t": Field(USUAL_T, _dial),
+    "pins": Field([], _pins),
+    "closed": Field([], _closed),
+    "against": Field("", _against),
+    "places": Field("", _from_sample),
+    "roads": Field("", _kept),
+    "table": Field("", _from_sample),
+    "by": Field("straight", _one_of(("straight", "walk", "bicycle", "car", "table"), "the way of measuring")),
+    "measure": Field("minutes", _one_of(("minutes", "metres"), "the measure along streets")),
+    "direction": Field("there", _one_of(("there", "back"), "the direction of travel")),
+    "most": Field(0, lambda text: int(_amount(0, 1e9, "the room of a facility")(text))),
+    "least": Field(0, lambda text: int(_amount(0, 1e9, "the fewest people of a facility")(text))),
+    "equal": Field("", _one_of(("1",), "equal groups")),
+    "minutes": Field(15.0, _amount(0.5, 600, "the service standard")),
+    "units": Field("km", _one_of(LENGTHS, "units")),
     "standard": Field(10.0, _amount(0.1, 1000, "the service standard")),
     "budget": Field(10, lambda text: int(_amount(0, 50, "the budget")(text))),
     "colour": Field("facility", _one_of(COLOURS, "the colour")),
@@ -126,19 +175,27 @@ FIELDS: dict[str, Field] = {
     "ground": Field("plain", _one_of(("plain", "streets"), "the ground")),
     "x": Field("mean_distance", _one_of(tuple(UTILITY), "the chart's x")),
     "y": Field("largest_distance", _one_of(tuple(FAIRNESS), "the chart's y")),
+    "compare": Field("methods", _one_of(("methods", "plans"), "the comparison")),
+    "a": Field("", _kept),
+    "b": Field("", _kept),
+    "present": Field("", _one_of(("1",), "the presentation")),
 }
+PRIVATE = (
+    "project",
+    "scenario",
+)  # a project is shared on the Scenarios page, by a link that can be withdrawn
 # Streamlit keeps the file uploader's own state under its key: the token of the data lives beside it.
 HELD = {name: name if name != "upload" else "upload_token" for name in FIELDS}
 
 
 def get(name: str) -> Any:
     """The current value of a field."""
-    return st.session_state[HELD[name]]
+    return state.widget(HELD[name])
 
 
 def put(name: str, value: Any) -> None:
     """Set a field, before its widget is drawn or in a callback."""
-    st.session_state[HELD[name]] = value
+    state.set_widget(HELD[name], value)
 
 
 def read() -> list[str]:
@@ -148,7 +205,7 @@ def read() -> list[str]:
     changes on the same page (back, forward), what it names is taken over and the rest goes back to its default.
     """
     told = st.query_params.to_dict()
-    seen = st.session_state.get("address_seen")
+    seen = state.visit().address
     first = seen is None
     problems: list[str] = []
     if first or (told and told != seen):
@@ -160,12 +217,9 @@ def read() -> list[str]:
                 except ValueError as problem:
                     problems.append(str(problem))
             put(name, value)
-    for name in FIELDS:
-        if HELD[name] in st.session_state:
-            put(name, st.session_state[HELD[name]])  # keeps it while its widget is not on the page
-        else:
-            put(name, FIELDS[name].default)
-    st.session_state["address_seen"] = told
+    for name, field in FIELDS.items():
+        put(name, state.widget(HELD[name], field.default))  # keeps it while its widget is not on the page
+    state.visit().address = told
     return problems
 
 
@@ -183,7 +237,7 @@ def write() -> None:
     if settled() and (now == told or (not now and not _says_anything_else(told))):
         return
     st.query_params.from_dict(now)
-    st.session_state["address_seen"] = now
+    state.visit().address = now
 
 
 def settled() -> bool:
@@ -192,7 +246,12 @@ def settled() -> bool:
     A run of a part of the page may have been asked for before that. The whole page, begun from it with ``st.rerun``,
     would take its older address for a wish to go back.
     """
-    return st.query_params.to_dict() == st.session_state.get("address_seen")
+    return st.query_params.to_dict() == state.visit().address
+
+
+def hold() -> None:
+    """Before the whole page is begun again from a part of it: the address it was told is no wish to go back."""
+    state.visit().address = st.query_params.to_dict()
 
 
 def _says_anything_else(told: dict[str, str]) -> bool:
@@ -207,11 +266,33 @@ def _says_anything_else(told: dict[str, str]) -> bool:
     return False
 
 
-def link() -> str:
-    """The address of the landing page that shows exactly this plan."""
+def everything() -> dict[str, str]:
+    """All settings of the plan, those at their defaults included: a later version may have other defaults."""
+    told = {
+        name: _write(get(name)) for name in FIELDS if name not in (*PRIVATE, "compare", "a", "b", "present")
+    }
+    if len(told["against"]) > len("average"):
+        told["against"] = ""  # a plan that was kept for this visit only
+    return {name: text for name, text in told.items() if text}
+
+
+def take(told: Mapping[str, str]) -> None:
+    """Set every field to what a saved address says; what it does not say goes to its default."""
+    for name, field in FIELDS.items():
+        value = field.default
+        if told.get(name):
+            with contextlib.suppress(ValueError):  # of a version with other rules
+                value = field.read(told[name])
+        if name != "project":
+            put(name, value)
+
+
+def link(page: str = "", **more: str) -> str:
+    """The address of the landing page that shows exactly this plan; or of another page with its own settings."""
     from urllib.parse import urlencode, urlsplit
 
     parts = urlsplit(st.context.url or "")
     path = st.get_option("server.baseUrlPath").strip("/")  # where a proxy serves the app
     here = (f"{parts.scheme}://{parts.netloc}" if parts.netloc else "") + (f"/{path}/" if path else "/")
-    return here + (f"?{urlencode(query())}" if query() else "")
+    told = more if page else {name: text for name, text in query().items() if name not in PRIVATE}
+    return here + page + (f"?{urlencode(told)}" if told else "")

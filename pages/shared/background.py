@@ -14,20 +14,20 @@ from streamlit import runtime
 from pages.serving.jobs import JobError
 from pages.serving.jobs.asker import asking
 from pages.serving.visitor import asker
-from pages.shared import address
+from pages.shared import address, state
 from pages.shared.errors import UNEXPECTED
+from pages.shared.long_work import PATIENCE, StoppedError, sentence
 from pages.shared.markdown import escaped
-from pages.shared.session import PATIENCE, StoppedError
 from tkm_core.progress import Progress
 
 LOG = logging.getLogger(__name__)
-BEAT = 0.7  # seconds between two looks at it
+LOOK = 0.7  # seconds between two looks at it
 LINGER = (
     3.0  # seconds it goes on when its browser has gone: it may only have lost the connection for a moment
 )
 
 
-class Errand:
+class BackgroundWork:
     """One piece of work for one visitor, in a thread that waits for the job pool; it ends when the browser goes away.
 
     Parameters
@@ -37,7 +37,7 @@ class Errand:
     label : str
         What is being done, for the planner.
     work : callable
-        As for `session.long_work`; it puts its result on a shelf.
+        As for `long_work.result`; it puts its result into a cache.
     """
 
     def __init__(self, key: Hashable, label: str, work: Callable[[Progress], object]) -> None:
@@ -45,7 +45,7 @@ class Errand:
         self.fraction, self.text, self.problem = 0.0, "starting", ""
         self._stopped, self._ended = threading.Event(), threading.Event()
         self._asker, self._seen = asker(), time.monotonic()
-        threading.Thread(target=self._run, name="errand", daemon=True).start()
+        threading.Thread(target=self._run, name="background work", daemon=True).start()
         self._ended.wait(PATIENCE)  # what is done at once needs no bar
 
     @property
@@ -66,7 +66,7 @@ class Errand:
         except (ValueError, JobError, MemoryError) as problem:
             self.problem = str(problem) or UNEXPECTED
         except Exception:
-            LOG.exception("an errand failed")
+            LOG.exception("work beside a page failed")
             self.problem = UNEXPECTED
         finally:
             self._ended.set()
@@ -80,28 +80,26 @@ class Errand:
 
 
 def begin(key: Hashable, label: str, work: Callable[[Progress], object]) -> None:
-    """Begin an errand in place of the last one; a callback."""
+    """Begin work in place of the last; a callback."""
     last = current()
     if last is not None:
         last.stop()
-    st.session_state["errand"] = Errand(key, label, work)
+    state.visit().background = BackgroundWork(key, label, work)
 
 
-def current() -> Errand | None:
-    """The visitor's errand, running or done."""
-    found = st.session_state.get("errand")
-    return found if isinstance(found, Errand) else None
+def current() -> BackgroundWork | None:
+    """The visitor's work beside the page, running or done."""
+    return state.visit().background
 
 
-def watch(errand: Errand) -> None:
-    """A bar that shows how far an errand is, and a button that stops it; then the whole page is drawn anew."""
-    st.fragment(_watch, run_every=BEAT)(errand)
+def watch(work: BackgroundWork) -> None:
+    """A bar that shows how far it is, and a button that stops it; then the whole page is drawn anew."""
+    st.fragment(_watch, run_every=LOOK)(work)
 
 
-def _watch(errand: Errand) -> None:
-    if not errand.running and address.settled():
+def _watch(work: BackgroundWork) -> None:
+    if not work.running and address.settled():
         st.rerun()
-    with st.container(border=True, key="errand_bar"):
-        text = errand.text
-        st.progress(errand.fraction, text=escaped(f"{errand.label}: {text[:1].lower()}{text[1:]}"))
-        st.button("Stop", icon=":material/stop:", key="stop_errand", on_click=errand.stop)
+    with st.container(border=True, key="background_bar"):
+        st.progress(work.fraction, text=escaped(sentence(work.label, work.text)))
+        st.button("Stop", icon=":material/stop:", key="stop_background", on_click=work.stop)

@@ -1,16 +1,33 @@
-"""A shelf for results: kept by content key, the oldest go first, nothing is computed twice at once."""
+"""Every cache of the server: results kept by content key, the oldest go first, nothing is computed twice at once."""
 
 import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import streamlit as st
+
+from pages.serving.jobs import tasks
+from tkm_core.export import PlanFile
+from tkm_core.figures import DrawnDeck, DrawnFigure
+from tkm_core.planning import Plan
+from tkm_core.residents import Existing
+
+if TYPE_CHECKING:
+    from pages.shared.cities import City
+    from pages.shared.kept_plans import KeptPlan
 
 T = TypeVar("T")
+UPLOAD_HOURS = 24
+FILE_HOURS = 0.5  # a large file that was made for a download
+TIDY = 300.0  # seconds between two looks for what is too old
+FIGURE_BYTES = 256e6  # of drawn figures that are kept: those who look at the same city share them
 
 
-class Shelf(Generic[T]):
+class Cache(Generic[T]):
     """Results by key, for all sessions of a server.
 
     Parameters
@@ -24,10 +41,10 @@ class Shelf(Generic[T]):
 
     Examples
     --------
-    >>> shelf = Shelf(room=2)
-    >>> shelf.put("a", 1), shelf.put("b", 2), shelf.put("c", 3)
+    >>> cache = Cache(room=2)
+    >>> cache.put("a", 1), cache.put("b", 2), cache.put("c", 3)
     (1, 2, 3)
-    >>> shelf.get("a"), shelf.get("c")
+    >>> cache.get("a"), cache.get("c")
     (None, 3)
     """
 
@@ -67,16 +84,29 @@ class Shelf(Generic[T]):
     def remove_about(self, word: Hashable) -> None:
         """Forget every key that has a word in it, however deep.
 
-        >>> shelf = Shelf(room=9)
-        >>> shelf.put((("town", 6), "map"), 1), shelf.put("village", 2)
+        >>> cache = Cache(room=9)
+        >>> cache.put((("town", 6), "map"), 1), cache.put("village", 2)
         (1, 2)
-        >>> shelf.remove_about("town")
-        >>> shelf.get((("town", 6), "map")), shelf.get("village")
+        >>> cache.remove_about("town")
+        >>> cache.get((("town", 6), "map")), cache.get("village")
         (None, 2)
         """
         with self._lock:
             for key in [key for key in self._kept if _has(key, word)]:
                 self._drop(key)
+
+    def about(self, word: Hashable) -> list[T]:
+        """All that is kept under keys that have a word in them.
+
+        >>> cache = Cache(room=9)
+        >>> cache.put(("secret", "town"), 1), cache.put("village", 2)
+        (1, 2)
+        >>> cache.about("secret")
+        [1]
+        """
+        with self._lock:
+            keys = [key for key in self._kept if _has(key, word)]
+        return [value for value in map(self.get, keys) if value is not None]
 
     def values(self) -> list[T]:
         """All that is kept."""
@@ -92,7 +122,7 @@ class Shelf(Generic[T]):
         self,
         key: Hashable,
         make: Callable[[], T],
-        waiting: Callable[[], None],
+        waiting: Callable[[], None] = lambda: None,
         weight: float | Callable[[T], float] = 1.0,
     ) -> T:
         """What is kept under a key, or make it; whoever comes second waits and calls `waiting` meanwhile."""
@@ -132,3 +162,50 @@ class Shelf(Generic[T]):
 
 def _has(key: Hashable, word: Hashable) -> bool:
     return key == word or (isinstance(key, tuple) and any(_has(part, word) for part in key))
+
+
+@dataclass(frozen=True)
+class Caches:
+    """What all sessions of this server share; uploads and what is made of them only by secret token."""
+
+    cities: "Cache[City]"
+    uploads: "Cache[City]"
+    existing: Cache[tuple[Existing, str]]  # with the project it belongs to, if any
+    plans: Cache[Plan]
+    kept_plans: "Cache[KeptPlan]"
+    rules: Cache[object]
+    results: Cache[object]
+    figures: Cache[DrawnDeck | DrawnFigure]
+    files: Cache[bytes]
+    plan_files: Cache[PlanFile]
+
+    def remove_about(self, word: str) -> None:
+        """Forget all that was made of what a token or a fingerprint names."""
+        for cache in vars(self).values():
+            cache.remove_about(word)
+
+    def keep_tidy(self) -> None:
+        """Let nothing outlive its hours because nobody comes by; never returns."""
+        while True:
+            time.sleep(TIDY)
+            for cache in vars(self).values():
+                cache.tidy()
+
+
+@st.cache_resource(show_spinner=False)
+def caches() -> Caches:
+    """Make the caches, once a process; weights are numbers of residents."""
+    made = Caches(
+        cities=Cache(4_000_000),
+        uploads=Cache(10_000_000, hours=UPLOAD_HOURS),
+        existing=Cache(200_000, hours=UPLOAD_HOURS),
+        plans=Cache(8_000_000, hours=UPLOAD_HOURS),
+        kept_plans=Cache(8_000_000, hours=UPLOAD_HOURS),
+        rules=Cache(1_000, hours=UPLOAD_HOURS),  # megabytes of road files and tables
+        results=Cache(400, hours=UPLOAD_HOURS),
+        figures=Cache(FIGURE_BYTES, hours=UPLOAD_HOURS),
+        files=Cache(tasks.LARGEST_FILE, hours=FILE_HOURS),
+        plan_files=Cache(50, hours=UPLOAD_HOURS),
+    )
+    threading.Thread(target=made.keep_tidy, name="tidy", daemon=True).start()
+    return made

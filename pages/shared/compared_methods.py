@@ -1,30 +1,34 @@
 """The methods run for a visitor: each kept by what it depends on, so that a stop or a change loses little."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-import streamlit as st
 
 from pages.serving.jobs import tasks
-from pages.shared import session
+from pages.shared import cities, long_work, plans, screen, state
+from pages.shared.cache import caches
 from tkm_core.figures import FAIRNESS, UTILITY, SmallGround
-from tkm_core.methods import Solution, describe, estimate
-from tkm_core.planning import FOR_EVERYONE, Compared, Plan, judge
-from tkm_core.progress import Progress, silent
+from tkm_core.methods import BASELINE, OWN, Solution, describe, estimate
+from tkm_core.planning import FREE, Compared, Plan, judge
+from tkm_core.progress import Progress
 
 PATIENCE = {"20 s": 20.0, "2 min": 120.0, "10 min": 600.0}
 WEIGHT = 50_000  # residents that make a result weigh as much as one that is small
-DRAWN_ANYWAY = ("tkm", "kmeans++")  # the Plan page draws these two itself
 
 
-def run(place: session.City, k: int, t: float, names: Sequence[str], patience: float) -> list[Compared]:
-    """All the named methods, measured on everyone; a bar shows how far they are and a button stops them."""
+def run(place: cities.City, plan: Plan, t: float, names: Sequence[str], patience: float) -> list[Compared]:
+    """All the named methods, measured on everyone; a bar shows how far they are and a button stops them.
+
+    Tilted k-means has the facilities of the plan, so that its figures are those of the Plan page; its time is that of a
+    run by itself.
+    """
+    k = plan.k
     key = ("methods", *_who(place, k), t, tuple(names), patience)
 
     def work(progress: Progress) -> object:
-        plan_of(place, k, lambda part, text: progress(0.2 * part, text))
         expected = [_expected(place, k, name, patience) for name in names]
         whole, done = sum(expected), 0.0
         for number, (name, seconds) in enumerate(zip(names, expected, strict=True), start=1):
@@ -41,7 +45,7 @@ def run(place: session.City, k: int, t: float, names: Sequence[str], patience: f
                 which: str = which,
             ) -> None:
                 progress(
-                    0.2 + 0.75 * (done + seconds * part) / whole,
+                    0.95 * (done + seconds * part) / whole,
                     f"{which}: {text.removeprefix(f'{title}: ')}",
                 )
 
@@ -54,53 +58,47 @@ def run(place: session.City, k: int, t: float, names: Sequence[str], patience: f
     label = (
         f"Running {len(names)} methods for {place.title}" if len(names) > 1 else f"Running for {place.title}"
     )
-    session.long_work(session.shelves().results, key, label, work)
-    return finished(place, k, t, names, patience)
+    long_work.result(caches().results, key, label, work)
+    return finished(place, plan, t, names, patience)
 
 
-def finished(place: session.City, k: int, t: float, names: Sequence[str], patience: float) -> list[Compared]:
+def finished(
+    place: cities.City, plan: Plan, t: float, names: Sequence[str], patience: float
+) -> list[Compared]:
     """Those of the named methods that have run already."""
-    shelf = session.shelves().results
-    kept = {name: shelf.get(_key(place, k, t, name, patience)) for name in names}
+    k = plan.k
+    kept = {name: caches().results.get(_key(place, k, t, name, patience)) for name in names}
     found = [
-        _judged(place, k, t, name, patience, cast("Solution", solution))
+        _judged(place, plan, t, name, patience, cast("Solution", solution))
         for name, solution in kept.items()
         if solution is not None
     ]
-    st.session_state.setdefault("marks", {})[_who(place, k)] = {
+    state.visit().compared[_who(place, k)] = {
         one.short: {key: float(getattr(one.evaluation, key)) for key in (*UTILITY, *FAIRNESS)}
         for one in found
-        if one.name not in DRAWN_ANYWAY
+        if one.name not in (OWN, BASELINE)  # which the Plan page draws itself
     }
     return found
 
 
 def on_tradeoff(plan: Plan, utility: str, fairness: str) -> dict[str, tuple[float, float]]:
     """Where the methods that this visitor had run for this plan stand in the trade-off, in metres."""
-    marks = st.session_state.get("marks", {}).get(_who(session.city(), plan.k), {})
-    return {name: (found[utility], found[fairness]) for name, found in marks.items()}
+    compared = state.visit().compared.get(_who(cities.current(), plan.k), {})
+    return {name: (found[utility], found[fairness]) for name, found in compared.items()}
 
 
-def plan_of(place: session.City, k: int, progress: Progress = silent) -> Plan:
-    """The plan of the Plan page, which the methods are run beside."""
-    return place.opened(k) or session.quiet_plan(place, k, progress)
-
-
-def ground_of(place: session.City) -> SmallGround:
+def ground_of(place: cities.City) -> SmallGround:
     """What the small maps of a city share."""
-    found = session.shelves().results.once(
+    found = caches().results.once(
         ("small ground", place.key, place.residents.fingerprint),
         lambda: SmallGround.of(place.residents),
-        lambda: None,
-        _weight(place),
+        weight=_weight(place),
     )
     return cast("SmallGround", found)
 
 
-def _solution(
-    place: session.City, k: int, t: float, name: str, patience: float, progress: Progress
-) -> object:
-    return session.shelves().results.once(
+def _solution(place: cities.City, k: int, t: float, name: str, patience: float, progress: Progress) -> object:
+    return caches().results.once(
         _key(place, k, t, name, patience),
         lambda: tasks.solution(
             place.residents,
@@ -108,31 +106,33 @@ def _solution(
             k,
             t=t,
             patience=patience,
-            existing=place.existing,
-            random_state=session.SEED,
+            existing=place.staying,
+            random_state=plans.SEED,
             progress=progress,
         ),
-        lambda: progress(0.0, "waiting for the same work"),
+        lambda: progress(0.0, long_work.WAITING),
         _weight(place),
     )
 
 
-def _radius(place: session.City, k: int, progress: Progress) -> npt.NDArray[np.float64] | None:
-    kept = session.shelves().results.once(
+def _radius(place: cities.City, k: int, progress: Progress) -> npt.NDArray[np.float64] | None:
+    kept = caches().results.once(
         ("radius", *_who(place, k)),
-        lambda: (tasks.radius(place.residents, k + len(place.existing or ()), progress),),
-        lambda: progress(0.0, "waiting for the same work"),
+        lambda: (tasks.radius(place.residents, k + len(place.staying or ()), progress),),
+        lambda: progress(0.0, long_work.WAITING),
         _weight(place),
     )
     return cast("tuple[npt.NDArray[np.float64] | None]", kept)[0]
 
 
 def _judged(
-    place: session.City, k: int, t: float, name: str, patience: float, solution: Solution
+    place: cities.City, plan: Plan, t: float, name: str, patience: float, solution: Solution
 ) -> Compared:
-    standard = session.standard_metres()
-    found = session.shelves().results.once(
-        ("judged", *_key(place, k, t, name, patience), standard),
+    standard, k = screen.standard(place), plan.k
+    if name == OWN and place.rules == FREE:
+        solution = replace(solution, centers=plan.path.centers[plan.index(t)])
+    found = caches().results.once(
+        ("judged", *_key(place, k, t, name, patience), standard, solution.centers.tobytes()),
         lambda: judge(
             place.residents,
             solution,
@@ -140,36 +140,36 @@ def _judged(
             standard=standard,
             neighbourhood=_radius(place, k, lambda *_: None),
         ),
-        lambda: None,
-        _weight(place),
+        weight=_weight(place),
     )
     return cast("Compared", found)
 
 
-def _who(place: session.City, k: int) -> tuple[Hashable, ...]:
+def _who(place: cities.City, k: int) -> tuple[Hashable, ...]:
     return *place.key_with_existing, k
 
 
-def _key(place: session.City, k: int, t: float, name: str, patience: float) -> tuple[Hashable, ...]:
-    # more patience changes nothing for a method that had enough; FR and SFR may find out only on the way
-    enough = name not in ("fr", "sfr") and (name in FOR_EVERYONE or _seconds(place, k, name) <= patience)
+def _key(place: cities.City, k: int, t: float, name: str, patience: float) -> tuple[Hashable, ...]:
+    # more patience changes nothing for a method that had enough
+    method = describe(name)
+    enough = method.scales or (not method.may_give_up and _seconds(place, k, name) <= patience)
     return (
         "solution",
         *_who(place, k),
         name,
-        t if name == "tkm" else None,
+        t if method.has_dial else None,
         "everyone" if enough else patience,
     )
 
 
-def _weight(place: session.City) -> float:
+def _weight(place: cities.City) -> float:
     return max(1.0, len(place.residents) / WEIGHT)
 
 
-def _seconds(place: session.City, k: int, name: str) -> float:
+def _seconds(place: cities.City, k: int, name: str) -> float:
     return estimate(name, len(place.residents), 2, k).seconds
 
 
-def _expected(place: session.City, k: int, name: str, patience: float) -> float:
+def _expected(place: cities.City, k: int, name: str, patience: float) -> float:
     """Seconds, for the share of the bar; at least a little, so that it always moves."""
     return max(0.1, min(_seconds(place, k, name), patience))

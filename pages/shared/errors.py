@@ -8,7 +8,7 @@ from typing import ParamSpec
 import streamlit as st
 
 from pages.serving.jobs import JobError
-from pages.shared import session
+from pages.shared import long_work, notices
 from pages.shared.markdown import escaped
 
 P = ParamSpec("P")
@@ -26,16 +26,16 @@ def told(draw: Callable[P, None]) -> Callable[P, None]:
     def drawn(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             draw(*args, **kwargs)
-        except session.StoppedError:
-            session.show_notices()
+        except long_work.StoppedError:
+            notices.show()
         except (ValueError, JobError, MemoryError) as problem:
-            session.show_notices()
+            notices.show()
             st.error(escaped(str(problem)) or UNEXPECTED, icon=":material/error:")
         except (
             Exception
         ):  # the last resort: whatever it is, a planner gets a sentence and the log gets the rest
             LOG.exception("a page could not be drawn")
-            session.show_notices()
+            notices.show()
             st.error(UNEXPECTED, icon=":material/error:")
 
     return drawn

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from tkm_core.methods import METHODS, describe
+from tkm_core.methods import FOR_ANYONE, describe
 
 MANY = 12  # a list longer than this is a grid, not a setting
 WORDS = {
@@ -40,14 +40,14 @@ def settings(name: str, usual: Mapping[str, Any]) -> dict[str, Any]:
     spots = st.columns(min(len(shown), 4) or 1)
     for number, (key, value) in enumerate(shown.items()):
         with spots[number % len(spots)]:
-            asked[key] = _ask(f"knob_{name}_{key}", WORDS.get(key, key.replace("_", " ")), value, key)
+            asked[key] = _ask(f"setting_{name}_{key}", WORDS.get(key, key.replace("_", " ")), value, key)
     return asked
 
 
 def _ask(widget: str, label: str, value: Any, key: str) -> Any:
     if key == "methods":
         chosen = st.multiselect(
-            label, list(METHODS), list(value), format_func=lambda one: describe(one).title, key=widget
+            label, list(FOR_ANYONE), list(value), format_func=lambda one: describe(one).title, key=widget
         )
         if not chosen:
             msg = "Choose at least one method."

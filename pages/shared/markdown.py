@@ -1,10 +1,11 @@
 """Words on screen: text from outside made harmless, and the story of a plan as Streamlit's Markdown."""
 
 import re
+from collections.abc import Sequence
 
 import pandas as pd
 
-from tkm_core.planning import Plan, Row
+from tkm_core.planning import Group, Row
 from tkm_core.stories import Part, Story
 
 TONES = {"better": "green", "worse": "orange", "same": "gray"}
@@ -63,22 +64,16 @@ def toned(parts: tuple[Part, ...]) -> str:
     )
 
 
-def headline(story: Story) -> str:
-    """The sentence that says it all."""
-    return f"# {toned(story.headline)}"
-
-
-def detail(story: Story, plan: Plan, i: int, budget: float) -> str:
-    """The small print below it: what is compared, the budget, and who pays how much."""
-    kept = "Within" if plan.meets_budget(i, budget) else "Beyond"
-    cost = f"{round(plan.cost_percent(i), 1) + 0.0:+.1f} %"  # never -0.0
-    context = f":gray[{escaped(story.context)} {kept} your budget of +{budget:g} % average distance: {cost}.]"
-    return f":small[{toned(story.detail)} {context}]" if story.detail else f":small[{context}]"
-
-
-def figures_table(story: Story) -> pd.DataFrame:
-    """Key figures of the plan, of k-means++ and the change between them."""
-    width = max(len(text) for row in story.rows for text in (row.plan_text, row.baseline_text))
+def figures_table(story: Story, *, name: str = "This plan", alone: bool = False) -> pd.DataFrame:
+    """Key figures of the plan, and unless it stands alone of what it is compared with and the change between them."""
+    if alone:
+        return pd.DataFrame(
+            {
+                "Key figure": [escaped(row.label) for row in story.rows],
+                escaped(story.reference.heading): [f"**{row.plan_text}**" for row in story.rows],
+            }
+        )
+    width = max(len(text) for row in story.rows for text in (row.plan_text, row.reference_text))
 
     def lined_up(text: str) -> str:
         return FIGURE_SPACE * (width - len(text)) + text
@@ -89,10 +84,31 @@ def figures_table(story: Story) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Key figure": [escaped(row.label) for row in story.rows],
-            "This plan": [
+            escaped(name): [
                 FIGURE_SPACE * (width - len(row.plan_text)) + f"**{row.plan_text}**" for row in story.rows
             ],
-            "k-means++": [lined_up(row.baseline_text) for row in story.rows],
+            escaped(story.reference.heading): [lined_up(row.reference_text) for row in story.rows],
             "Change": [change(row) for row in story.rows],
         }
     )
+
+
+def groups_table(groups: Sequence[Group], heading: str, people: str) -> pd.DataFrame:
+    """Average and longest trip of each group, next to what the plan is compared with."""
+    return pd.DataFrame(
+        {
+            "Group": [group.name for group in groups],
+            people.capitalize(): [round(group.people) for group in groups],
+            **{
+                f"{label} ({side})": [getattr(getattr(group, name), value) for group in groups]
+                for name, label in _group_labels(groups).items()
+                for side, value in (("this plan", "plan"), (heading, "reference"))
+            },
+            "Travel farther, %": [round(100 * group.losers, 1) for group in groups],
+        }
+    )
+
+
+def _group_labels(groups: Sequence[Group]) -> dict[str, str]:
+    first = groups[:1]
+    return {name: getattr(group, name).label for group in first for name in ("average", "farthest")}

@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.serving.jobs import tasks
-from pages.shared import address, session
+from pages.serving.jobs import files
+from pages.shared import address, cities, plans, state
 from pages.shared.markdown import escaped
 from tkm_core.export import LARGEST_PLAN_FILE, PlanFile, PlanFileError
 from tkm_core.residents import SAMPLES, Existing, Report
+from tkm_core.units import METRES
 
 
 def reopen() -> None:
-    """Ask for a plan file; show its plan if its data are here, or make it anew for the data in use."""
+    """Ask for a plan file; show its plan if it carries its data or they are here, else say which data it needs."""
     given = st.file_uploader(
         "Or open a saved plan file",
         type=["json"],
@@ -26,28 +27,33 @@ def reopen() -> None:
         content = given.getvalue()
         digest = hashlib.blake2b(content, digest_size=16).hexdigest()
         saved = _read(digest, content)
-        place = replace(_city_of(saved), existing=_existing_of(saved))
-        restored = session.restored(place, digest, saved)
+        place = replace(_city_of(saved), existing=_existing_of(saved), closed=saved.closed)
+        restored = plans.restored(place, digest, saved)
     except ValueError as problem:
         st.error(escaped(str(problem)), icon=":material/error:")
         return
     st.info(escaped(restored.message), icon=":material/info:")
     if st.button("Show this plan", type="primary", key="show_plan_file"):
-        session.keep_plan(place, restored.plan)
+        cities.keep_plan(place, restored.plan)
         address.put("k", restored.plan.k)
-        address.put("t", address.nearest_on_dial(saved.t))
-        st.switch_page(session.page("plan"))
+        address.put("t", saved.t)
+        address.put("against", "")
+        if saved.shown is not None:
+            address.put("units", saved.shown.unit)
+            if saved.shown.standard is not None:
+                metres = saved.shown.standard / METRES[saved.shown.unit]
+                address.put("standard", min(max(round(metres, 1), 0.1), 1000.0))
+        st.switch_page(state.page("plan"))
 
 
 def _read(digest: str, content: bytes) -> PlanFile:
     """What the file says, read once by a worker, and within what this server plans for."""
-    kept = st.session_state.get("plan_file_read")
+    kept = state.visit().plan_file
     if kept is None or kept[0] != digest:
         with st.spinner("Reading the file", show_time=True):
-            # touching the session is where a visitor who left is noticed
-            kept = digest, tasks.plan_file(digest, content, lambda *_: st.session_state.get("plan_file"))
-        st.session_state["plan_file_read"] = kept
-    saved: PlanFile = kept[1]
+            kept = digest, files.plan_file(digest, content, state.still_here)
+        state.visit().plan_file = kept
+    saved = kept[1]
     if saved.k > address.MOST_FACILITIES:
         msg = (
             f"This plan has {saved.k} new facilities; this server plans for at most {address.MOST_FACILITIES}. "
@@ -64,15 +70,20 @@ def _existing_of(saved: PlanFile) -> Existing | None:
     return Existing(saved.fixed_lonlat, saved.fixed_names, Report())
 
 
-def _city_of(saved: PlanFile) -> session.City:
-    """The city a plan was made for if it is here, else the one in use."""
-    here = session.city()
+def _city_of(saved: PlanFile) -> cities.City:
+    """The city a plan was made for: the one in use, one that the file carries, or a sample."""
+    here = cities.current()
     if here.residents.fingerprint == saved.fingerprint:
         return here
+    if saved.residents is not None:
+        title, people = (
+            (saved.name, "residents") if saved.shown is None else (saved.shown.title, saved.shown.people)
+        )
+        return cities.City(f"carried {saved.fingerprint}", title, people, saved.residents)
     for key, sample in SAMPLES.items():
         if sample.size not in (0, saved.points):
             continue
-        place = session.sample_city(key)
+        place = cities.sample(key)
         if place.residents.fingerprint == saved.fingerprint:
             return place
-    return here
+    raise PlanFileError(saved.needs)

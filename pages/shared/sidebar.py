@@ -3,30 +3,36 @@
 import streamlit as st
 
 from pages.serving.config import config
-from pages.shared import address, session
+from pages.shared import address, cities, dial, kept_plans, notices, references, screen, state
 from pages.shared.markdown import escaped
 from tkm_core.figures import LAYERS
 from tkm_core.planning import Plan, most_facilities
-from tkm_core.residents import SAMPLES, find_sample
-from tkm_core.units import METRES
+from tkm_core.residents import SAMPLES, Existing, find_sample
+from tkm_core.units import LENGTHS, METRES
+from tkm_core.wording import dial_text
 
 LAYER_WORDS = {
     "areas": "Service areas",
-    "paths": "Paths over t",
-    "baseline": "k-means++",
+    "paths": "Facility paths",
+    "baseline": "Compared with",
     "farthest": "Farthest",
 }
 COLOUR_WORDS = {
     "facility": "Facility that serves them",
     "distance": "Distance to it",
-    "change": "Gain or loss against k-means++",
+    "change": "Gain or loss",
 }
 
 
-def problem() -> session.City:
+def problem() -> cities.City:
     """Which residents, and how many facilities for them."""
+    place = cities.current()
+    most = _most(place)
+    least = 0 if place.existing is not None else 1
+    _fit_count(place, least, most)
+    if screen.presenting():
+        return place
     with st.sidebar:
-        place = session.city()
         options = list(SAMPLES)
         current = address.get("dataset")
         if current not in options:
@@ -40,83 +46,116 @@ def problem() -> session.City:
             help="Sample cities, or your own: upload a file on the Data page.",
         )
         st.markdown(f":small[:gray[{escaped(place.size)}{_kept(place)}]]", width="content")
-        places = most_facilities(place.residents, address.MOST_FACILITIES)
-        if address.get("k") > places:
-            session.notice(
-                f"{place.title} has only {places} {'place' if places == 1 else 'places'}: the number of "
-                f"facilities is set to {places}."
-            )
-            address.put("k", places)
         st.number_input(
             "Facilities to site" if place.existing is None else "New facilities to site",
-            min_value=1,
-            max_value=places,
+            min_value=least,
+            max_value=most,
             step=1,
             key="k",
             persist_state="session",
             help="How many to open. Facilities that exist already are added on the Data page and come on top."
             if place.existing is None
-            else f"How many to open beside the {place.existing.words}, which stay where they are.",
+            else f"How many to open beside the {place.existing.words}. With 0 you see how things stand today.",
         )
+        if place.existing is not None:
+            _closing(place.existing)
     return place
 
 
-def _kept(place: session.City) -> str:
+def _fit_count(place: cities.City, least: int, most: int) -> None:
+    """Bring the number of facilities into what this city can have, and say so."""
+    if address.get("k") > most:
+        notices.add(
+            f"{place.title} has only {most} {'place' if most == 1 else 'places'}: the number of "
+            f"facilities is set to {most}."
+        )
+        address.put("k", most)
+    if address.get("k") < least:
+        notices.add(
+            "No facility exists here, so at least one has to be opened: the number of facilities is set to 1."
+        )
+        address.put("k", least)
+
+
+def _closing(existing: Existing) -> None:
+    """Which existing facilities the plan closes, by number and name."""
+
+    def words(number: int) -> str:
+        name = " ".join(existing.names[number - 1].split()) if existing.names else ""
+        return f"{number} {name}".strip()
+
+    st.multiselect(
+        "Existing facilities to close",
+        range(1, len(existing) + 1),
+        format_func=words,
+        key="closed",
+        persist_state="session",
+        placeholder="None",
+        help="By the number on the map and the name from your file; type to search. Those who went there go to the "
+        "nearest facility that stays or is new.",
+    )
+
+
+def reference(place: cities.City) -> None:
+    """What the plan is compared with."""
+    if screen.presenting():
+        return
+    with st.sidebar:
+        references.select(place)
+
+
+def keep(plan: Plan) -> None:
+    """Keep the plan as it stands, to compare others with it."""
+    if screen.presenting():
+        return
+    with st.sidebar:
+        st.button(
+            "Keep this plan to compare",
+            key="keep_plan",
+            icon=":material/bookmark_add:",
+            on_click=_keep,
+            args=(plan,),
+            help="It is then offered under “Compare with”, and on the Compare page two kept plans stand side by side.",
+            width="stretch",
+        )
+
+
+def _keep(plan: Plan) -> None:
+    kept = kept_plans.keep(plan)
+    st.toast(escaped(f"Kept as {kept.words}."), icon=":material/bookmark_added:")
+
+
+def _most(place: cities.City) -> int:
+    """How many facilities can be opened: one for each place, or for each candidate site."""
+    sites = place.rules.sites
+    free = address.MOST_FACILITIES if sites is None else min(len(sites), address.MOST_FACILITIES)
+    return most_facilities(place.residents, free)
+
+
+def _kept(place: cities.City) -> str:
     """What becomes of existing facilities, if there are any."""
     if place.existing is not None:
-        return f"; {place.existing.words} stay" + ("s" if len(place.existing) == 1 else "")
-    elsewhere = session.existing()
+        return f"; {place.existing.words}"
+    elsewhere = cities.existing()
     return "" if elsewhere is None else f"; your {elsewhere.words} are elsewhere and not used here"
 
 
-def _title(key: str, place: session.City) -> str:
+def _title(key: str, place: cities.City) -> str:
     if key == address.UPLOAD:
         return place.title if place.saved is None else f"Opened plan: {place.title}"
     sample = find_sample(key)
     return sample.title if sample else key
 
 
-def wishes(plan: Plan) -> None:
+def wishes(place: cities.City, plan: Plan) -> None:
     """Budget, units and the map; none of them computes anything anew, only the figures are redrawn."""
+    if screen.presenting():
+        return
+    if plan.k:
+        _budget(plan)
+    units_and_standard(place)
+    colour()
     with st.sidebar:
-        st.slider(
-            "Accept at most this much more average distance",
-            min_value=0,
-            max_value=50,
-            step=1,
-            format="+%d %%",
-            key="budget",
-            persist_state="session",
-        )
-        with st.container(horizontal=True, gap="small"):
-            st.button(
-                "To budget",
-                key="to_budget",
-                icon=":material/target:",
-                on_click=_turn,
-                args=(plan, "budget"),
-                help="Turns the dial to the fairest plan within your budget: the shortest longest trip.",
-                width="stretch",
-            )
-            st.button(
-                "Suggest",
-                key="suggest",
-                icon=":material/lightbulb:",
-                on_click=_turn,
-                args=(plan, "knee"),
-                help="Turns the dial to the knee of the trade-off: beyond it, fairness starts to cost more "
-                "than it brings.",
-                width="stretch",
-            )
-    units_and_standard()
-    with st.sidebar:
-        st.selectbox(
-            "Colour by",
-            list(COLOUR_WORDS),
-            format_func=COLOUR_WORDS.__getitem__,
-            key="colour",
-            persist_state="session",
-        )
         st.pills(
             "Show on map",
             list(LAYERS),
@@ -139,9 +178,68 @@ def wishes(plan: Plan) -> None:
         )
 
 
-def units_and_standard() -> None:
-    """Kilometres or miles, and the service standard."""
+def colour() -> None:
+    """What the colour of residents on the map tells."""
     with st.sidebar:
+        st.selectbox(
+            "Colour by",
+            list(COLOUR_WORDS),
+            format_func=COLOUR_WORDS.__getitem__,
+            key="colour",
+            persist_state="session",
+        )
+
+
+def _budget(plan: Plan) -> None:
+    """How much more average distance is accepted, and the two settings of the dial that can be asked for."""
+    with st.sidebar:
+        st.slider(
+            "Accept at most this much more average distance",
+            min_value=0,
+            max_value=50,
+            step=1,
+            format="+%d %%",
+            key="budget",
+            persist_state="session",
+            help="More than in the lowest-average plan, in percent.",
+        )
+        with st.container(horizontal=True, gap="small"):
+            st.button(
+                "To budget",
+                key="to_budget",
+                icon=":material/target:",
+                on_click=_turn,
+                args=(plan, "budget"),
+                help="Turns the dial to the fairest plan within your budget: the one whose longest trip is shortest.",
+                width="stretch",
+            )
+            st.button(
+                "Suggest",
+                key="suggest",
+                icon=":material/lightbulb:",
+                on_click=_turn,
+                args=(plan, "knee"),
+                help="Turns the dial to the bend of the trade-off curve (its knee): beyond it, shorter longest trips "
+                "start to cost more average distance than before.",
+                width="stretch",
+            )
+
+
+def units_and_standard(place: cities.City) -> None:
+    """Kilometres or miles, and the service standard; in minutes where travel times are measured."""
+    with st.sidebar:
+        if place.rules.unit == "min":
+            st.number_input(
+                "Standard, minutes",
+                min_value=0.5,
+                max_value=600.0,
+                step=1.0,
+                format="%g",
+                key="minutes",
+                persist_state="session",
+                help="Your service standard: everyone should reach a facility within this time.",
+            )
+            return
         standard, units = st.columns([1.25, 1], vertical_alignment="bottom")
         standard.number_input(
             f"Standard, {address.get('units')}",
@@ -155,24 +253,26 @@ def units_and_standard() -> None:
         )
         units.segmented_control(
             "Units",
-            list(METRES),
+            list(LENGTHS),
             key="units",
             required=True,
             persist_state="session",
             on_change=_convert,
             width="stretch",
         )
-        st.session_state["units_before"] = address.get("units")
+        state.visit().units = address.get("units")
 
 
 def _convert() -> None:
     """Keep the service standard the same distance when the units change."""
-    before, now = st.session_state["units_before"], address.get("units")
+    before, now = state.visit().units, address.get("units")
     address.put("standard", round(address.get("standard") * METRES[before] / METRES[now], 1))
 
 
 def _turn(plan: Plan, where: str) -> None:
-    """Turn the dial to the budget or to the knee."""
+    """Turn the dial to the budget or to the knee; where it stands there already, say so."""
     i = plan.within_budget(address.get("budget")) if where == "budget" else plan.knee()
-    st.session_state["playing"] = False
-    address.put("t", float(plan.t[i]))
+    if i == plan.index(dial.setting(plan)):
+        found = "the fairest plan within your budget" if where == "budget" else "the suggested plan"
+        st.toast(f"The dial is already at {found}: t = {dial_text(plan.t[i])}.", icon=":material/check:")
+    dial.turn_to(float(plan.t[i]))

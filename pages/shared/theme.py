@@ -9,17 +9,13 @@ CSS = """<style>
   .st-key-body [data-testid="stColumn"] { flex: 1 1 100%; min-width: 100%; }
 }
 [data-testid="stSidebarUserContent"] { padding-bottom: 0.5rem; }
-.st-key-hero [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
-@media (min-width: 1200px) { .st-key-hero { min-height: 5.6rem; } }
-.st-key-hero h1 { font-size: 1.42rem; padding: 0; line-height: 1.22; text-wrap: pretty; }
-.st-key-hero p { margin-bottom: 0; line-height: 1.45; }
 .st-key-t [data-testid="stSliderTickBar"] { visibility: hidden; }
-.st-key-ends { margin-top: -1.2rem; }
-.er-ends { display: flex; justify-content: space-between; font-size: 0.93rem; gap: 1rem; }
-.er-ends.er-pad { padding-left: 5.9rem; }
-.er-ends span:last-child { text-align: right; }
 .er-only { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.er-swipe { display: none; margin: 0; }
+@media (max-width: 767px) { .er-swipe { display: block; } }
 .deck-tooltip:has(br)::first-line { font-weight: 700; }
+.st-key-present_button { position: fixed; top: 0.45rem; right: 4.5rem; z-index: 1000000; width: auto; }
+@media (max-width: 767px) { .st-key-present_button { display: none; } }
 [data-testid="stTable"] td, [data-testid="stTable"] th { padding-block: 0.22rem; }
 </style>"""
 # Streamlit writes white on the primary colour, which is light in the dark theme, and darkens it on a button in use.
@@ -28,6 +24,23 @@ DARK = """<style>
   color: #11191D;
 }
 [data-testid="stPopoverButton"]:is(:hover, :focus, :active, [aria-expanded="true"]) { color: #57C4CF; }
+</style>"""
+
+# For a projector: no menu and no sidebar, larger type, the map as high as the window leaves room for.
+PRESENTATION = """<style>
+[data-testid="stHeader"], [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"] { display: none; }
+[data-testid="stMainBlockContainer"] { padding: 0.3rem 1.4rem 0; }
+.st-key-present_button { visibility: visible; display: block; top: auto; bottom: 0.6rem; right: 1.2rem; }
+.st-key-slide { --map-height: calc(100vh - 12.6rem); --map-font-size: 17px; }
+.st-key-slide .sentence h1 { font-size: 1.75rem; line-height: 1.28; }
+.st-key-slide .sentence p { font-size: 1rem; padding-top: 0.4rem; }
+.st-key-slide .sentence .context { display: none; }
+.st-key-slide [data-testid="stTable"] { font-size: 1.1rem; }
+@media (max-width: 900px) {
+  .st-key-slide { --map-height: 60vh; }
+  .st-key-slide :has(> [data-testid="stColumn"]) { flex-wrap: wrap; }
+  .st-key-slide [data-testid="stColumn"] { flex: 1 1 100%; min-width: 100%; }
+}
 </style>"""
 
 

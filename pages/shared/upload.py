@@ -3,34 +3,45 @@
 import hashlib
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import pandas as pd
 import streamlit as st
 
 from pages.serving.config import config
-from pages.serving.jobs import tasks
+from pages.serving.jobs import files
+from pages.shared import state, understood
 from pages.shared.markdown import escaped
-from tkm_core.residents import SHAPEFILE_PARTS, Existing, Report, Residents, ResidentsError, read_existing
+from tkm_core.residents import (
+    SHAPEFILE_PARTS,
+    Existing,
+    Report,
+    Residents,
+    ResidentsError,
+    Sites,
+    Zones,
+    read_existing,
+    read_sites,
+)
 
 T = TypeVar("T")
 
 # what the sentences of the library say to programmers
 ARGUMENT = re.compile(
-    r" \((?:x|y|weight|group|id|crs|sheet|layer|encoding|delimiter|decimal)=\w*\)| with layer="
+    r" \((?:x|y|weight|group|id|place|crs|sheet|layer|encoding|delimiter|decimal)=\w*\)| with layer="
 )
 LIKELY = 4  # answers that are offered as buttons
 GUESS = "as guessed"
-NONE = "none: every row counts once"
+NONE = "none: every row is one"
 ROLES = {
     "x": "Longitude or easting",
     "y": "Latitude or northing",
     "weight": "Number of people",
     "group": "District or group",
+    "place": "Name of the place",
     "id": "Identifier",
 }
 FREE = {
@@ -40,6 +51,9 @@ FREE = {
     "decimal": "Decimal sign",
 }
 PARTS = ("sheet", "layer")
+OF_TEXT = ("encoding", "delimiter", "decimal")  # what only text files leave open
+SIGNS = {"\t": "tab", " ": "space", ",": "comma  ,", ";": "semicolon  ;", ".": "point  ."}
+WITHOUT = {"weight": NONE}  # what “none” means for a role
 USUAL = {
     "crs": ["EPSG:4326", "EPSG:3857", "EPSG:25832", "EPSG:27700", "EPSG:2056", "EPSG:2154"],
     "encoding": ["utf-8", "cp1252", "latin-1", "utf-16", "cp949", "shift_jis", "gb18030"],
@@ -57,25 +71,25 @@ class NamedBytes(io.BytesIO):
 
 
 @dataclass(frozen=True)
-class Draft:
-    """One uploader with what was made of its file; keys of its widgets begin with `prefix`.
+class Uploader:
+    """A file uploader with its questions about the file; keys of its widgets begin with `prefix`.
 
     Attributes
     ----------
-    uploader : str
-        Key of the file uploader.
+    key : str
+        Of the file uploader.
     roles : mapping
         What columns can be chosen for, in words.
     """
 
-    uploader: str
+    key: str
     label: str
     roles: Mapping[str, str]
     prefix: str = ""
 
     @property
-    def _draft(self) -> str:
-        return f"{self.prefix}draft"
+    def _draft(self) -> state.Draft:
+        return state.visit().drafts.setdefault(self.key, state.Draft())
 
     def _fix(self, name: str) -> str:
         return f"{self.prefix}fix_{name}"
@@ -86,50 +100,69 @@ class Draft:
             self.label,
             accept_multiple_files=True,
             max_upload_size=config().upload_mb,
-            key=self.uploader,
+            key=self.key,
             on_change=self._forget_corrections,
             help=help,
         )
         if len(given) > 1 and not any(Path(file.name).suffix.lower() in SHAPEFILE_PARTS for file in given):
             given = given[-1:]  # a second try after a file that would not do
             st.markdown(
-                f":small[:gray[Several files can only be the parts of a shapefile: the last, "
+                ":small[:gray[Several files at once can only be the parts of one shapefile. Only the last, "
                 f"{escaped(given[0].name)}, is read.]]"
             )
         if given:
-            st.session_state[self._draft] = [(file.name, file.getvalue()) for file in given]
-        return [NamedBytes(name, content) for name, content in st.session_state.get(self._draft, [])]
+            self._draft.files = [(file.name, file.getvalue()) for file in given]
+        return [NamedBytes(name, content) for name, content in self._draft.files]
 
     def _forget_corrections(self) -> None:
-        for key in (self._draft, f"{self.prefix}title"):
-            st.session_state.pop(key, None)
-        for name in [*ROLES, *FREE, *PARTS, "keep_suspect"]:
-            st.session_state.pop(self._fix(name), None)
+        self._draft.files, self._draft.token = [], ""
+        corrected = [self._fix(name) for name in (*ROLES, *FREE, *PARTS, "keep_suspect")]
+        state.forget_widgets(f"{self.prefix}title", *corrected)
 
     def discard(self) -> None:
         """Forget the draft, its corrections and what was read from it."""
         self._forget_corrections()
-        st.session_state.pop(f"{self._draft}_read", None)
+        state.visit().drafts.pop(self.key)
+
+    @property
+    def token(self) -> str:
+        """Of the data in use whose files are read anew, or empty."""
+        return self._draft.token
+
+    def keep(self, token: str) -> None:
+        """Put the files aside under the token of what was made of them, with the answers, and make room for others."""
+        names = [self._fix(name) for name in (*ROLES, *FREE, *PARTS, "keep_suspect")]
+        answers = {name: state.widget(name) for name in names if state.widget(name) is not None}
+        state.visit().brought = state.Brought(token, self._draft.files, answers)
+        self.discard()
+
+    def take_up(self) -> None:
+        """Take up again what was put aside: the same questions, answered as they were."""
+        brought = state.visit().brought
+        if brought is not None:
+            self._draft.files, self._draft.token = brought.files, brought.token
+            for name, answer in brought.answers.items():
+                state.set_widget(name, answer)
 
     def choices(self) -> dict[str, Any]:
         """The planner's corrections as arguments for `load_residents`."""
         found: dict[str, Any] = {}
         for name in [*ROLES, *FREE, *PARTS]:
-            value = st.session_state.get(self._fix(name), GUESS)
+            value = state.widget(self._fix(name), GUESS)
             if value not in (GUESS, None):
                 found[name] = False if value == NONE else value
-        if st.session_state.get(self._fix("keep_suspect")):
+        if state.widget(self._fix("keep_suspect")):
             found["keep_suspect"] = True
         return found
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """What was made of the files, made once for the same content and corrections, for this visitor only."""
-        kept = st.session_state.get(f"{self._draft}_read")
-        if kept is None or kept[0] != key:
+        draft = self._draft
+        if draft.key != key:
             with st.spinner("Reading the file", show_time=True):
-                kept = key, make()
-            st.session_state[f"{self._draft}_read"] = kept
-        return cast("T", kept[1])
+                draft.read = make()
+            draft.key = key
+        return cast("T", draft.read)
 
     def questions(
         self,
@@ -144,26 +177,19 @@ class Draft:
         if needs in FREE:
             self._likely(needs, (suggestions or [])[:LIKELY])
             self._free(needs, suggestions or [])
+        if report is None:
+            return  # nothing was understood that could be corrected
         with st.expander("Correct what was guessed", icon=":material/edit:", expanded=needs is not None):
-            columns: list[str] = (
-                []
-                if report is None
-                else [column.name for column in report.columns] or [str(name) for name in report.preview]
-            )
-            taken = {} if report is None else {role: report.column_for(role) for role in self.roles}
+            columns = [column.name for column in report.columns] or [str(name) for name in report.preview]
             for role, label in self.roles.items():
                 options = [GUESS, *([NONE] if role not in ("x", "y") else []), *columns]
-                nothing = NONE if role == "weight" else "none"
-                words = {GUESS: f"as guessed: {taken.get(role) or 'none'}", NONE: nothing}
+                words = {GUESS: f"as guessed: {_guessed(role, report)}", NONE: WITHOUT.get(role, "none")}
                 st.selectbox(label, options, format_func=partial(_in_words, words), key=self._fix(role))
-            for name, many in (
-                ("sheet", [] if report is None else report.sheets),
-                ("layer", [] if report is None else report.layers),
-            ):
+            for name, many in (("sheet", report.sheets), ("layer", report.layers)):
                 if len(many) > 1:
                     st.selectbox(name.capitalize(), [GUESS, *many], key=self._fix(name))
             for name in FREE:
-                if name != needs:
+                if name != needs and (name not in OF_TEXT or report.delimiter is not None):
                     self._free(name, [], report)
             if "weight" in self.roles:
                 st.checkbox("Keep points at (0, 0) and lone points far away", key=self._fix("keep_suspect"))
@@ -183,14 +209,14 @@ class Draft:
                 )
 
     def _choose(self, name: str, value: str) -> None:
-        st.session_state[self._fix(name)] = value
+        state.set_widget(self._fix(name), value)
 
     def _free(self, name: str, suggestions: list[tuple[str, str]], report: Report | None = None) -> None:
         names = dict(suggestions)
         guess = None
         if report is not None:
             guess = report.source_crs if name == "crs" else getattr(report, name)
-        shown = {"\t": "tab", ",": "comma  ,", ";": "semicolon  ;", ".": "point  ."}
+        shown = SIGNS
         options = [GUESS, *names, *(value for value in USUAL[name] if value not in names)]
 
         def words(option: str) -> str:
@@ -217,46 +243,72 @@ class Draft:
 
     def understood(self, report: Report) -> None:
         """What was read, kept, left out and guessed, each guess correctable."""
-        out = report.rows_read - report.rows_kept
-        st.success(
-            f"{report.rows_read:,} rows read, {report.rows_kept:,} kept, {out:,} left out.",
-            icon=":material/check_circle:",
-        )
+        understood.summary(report)
         for warning in report.warnings:
             st.warning(escaped(ARGUMENT.sub("", warning)), icon=":material/warning:")
-        left_out(report)
-        if "weight" in self.roles and report.column_for("weight") is None and report.proposed_weights:
-            self._ask_for_people(report.proposed_weights[:LIKELY])
+        understood.left_out(report)
+        if "weight" in self.roles and report.asks_for_people:
+            self._ask_for_people(report)
         self.questions(report)
         with st.expander("What was understood, and why", icon=":material/fact_check:"):
-            st.dataframe(columns_table(report), hide_index=True)
-            st.markdown(facts(report))
+            understood.columns(report, {**self.roles, "lonlat": "Both coordinates", "geometry": "Shape"})
+            st.markdown(understood.facts(report))
             st.markdown("**The first rows of the file**")
             st.dataframe(report.preview.rename_axis("Row"), height=200)
 
-    def _ask_for_people(self, columns: Sequence[str]) -> None:
-        """Every row counts once, but there are columns that may count people: is it one of them?"""
-        if self._fix("weight") in st.session_state and st.session_state[self._fix("weight")] == NONE:
-            return
-        st.markdown("Every row counts as one resident. **Does one of these columns count the people?**")
+    def _ask_for_people(self, report: Report) -> None:
+        """Nothing says how many people a row stands for, but columns may: which one, or none?"""
+        st.markdown(
+            "**How many people does each row stand for?** No column says so clearly. Choose the one that counts them, "
+            "or say that every row is one."
+        )
+        columns = report.proposed_weights
         with st.container(horizontal=True, gap="small"):
-            for column in columns:
+            for column in columns[:LIKELY]:
+                values = next((one.samples for one in report.columns if one.name == column), ())
                 st.button(
                     escaped(column),
                     key=f"{self._fix('weight')}_{column}",
                     on_click=self._choose,
                     args=("weight", column),
+                    help=escaped(f"Its first values: {', '.join(values[:4])}") if values else None,
                 )
-            st.button("No", key=f"{self._fix('weight')}_none", on_click=self._choose, args=("weight", NONE))
+            st.button(
+                "Every row is one",
+                key=f"{self._fix('weight')}_none",
+                on_click=self._choose,
+                args=("weight", NONE),
+            )
+        if len(columns) > LIKELY:
+            st.markdown(":small[:gray[Others are in the list “Number of people” below.]]")
 
 
-RESIDENTS = Draft("upload", "Your file (all parts of a shapefile together)", ROLES)
-EXISTING = Draft(
+RESIDENTS = Uploader("upload", "Your file (all parts of a shapefile together)", ROLES)
+EXISTING = Uploader(
     "existing_file",
     "File with existing facilities",
     {"x": ROLES["x"], "y": ROLES["y"], "id": "Name of the facility"},
     prefix="existing_",
 )
+
+
+SITES = Uploader(
+    "sites_file",
+    "File with candidate sites",
+    {"x": ROLES["x"], "y": ROLES["y"], "id": "Name of the site"},
+    prefix="sites_",
+)
+ZONES = Uploader("zones_file", "File with polygons", {}, prefix="zones_")
+
+
+def _guessed(role: str, report: Report) -> str:
+    """What was guessed for a role, in a list to choose from."""
+    if role in ("x", "y") and report.column_for("lonlat"):
+        role = "lonlat"
+    found = report.column_for(role)
+    if found is None and role in ("x", "y"):
+        return "none" if report.source_crs is None else "the shapes of the file"
+    return found or ("every row is one" if role == "weight" else "none")
 
 
 def _in_words(words: dict[str, str], option: str) -> str:
@@ -267,7 +319,7 @@ def residents(given: list[NamedBytes]) -> Residents:
     """Residents from the files and the planner's corrections."""
     chosen = RESIDENTS.choices()
     key = _digest(given, chosen)
-    return RESIDENTS.once(key, lambda: _load(key, given, chosen, "draft"))
+    return RESIDENTS.once(key, lambda: _load(key, given, chosen))
 
 
 def existing(given: list[NamedBytes], home: Residents) -> Existing:
@@ -276,9 +328,34 @@ def existing(given: list[NamedBytes], home: Residents) -> Existing:
     key = _digest(given, chosen, home.fingerprint)
 
     def read(options: dict[str, Any]) -> Residents:
-        return _load(_digest(given, options), given, options, "existing_draft")
+        return _load(_digest(given, options), given, options)
 
     return EXISTING.once(key, lambda: read_existing(read, home, **chosen))
+
+
+def sites(given: list[NamedBytes], home: Residents) -> Sites:
+    """Candidate sites from the files and the planner's corrections, checked against the residents."""
+    chosen = SITES.choices()
+    key = _digest(given, chosen, home.fingerprint)
+
+    def read(options: dict[str, Any]) -> Residents:
+        return _load(_digest(given, options), given, options)
+
+    return SITES.once(key, lambda: read_sites(read, home, **chosen))
+
+
+def zones(given: list[NamedBytes]) -> Zones:
+    """Zones from a file of polygons."""
+    key = _digest(given, {})
+    parts = [(file.name, file.getvalue()) for file in given]
+    return ZONES.once(key, lambda: files.zones(key, parts, state.still_here))
+
+
+def roads(name: str, content: bytes) -> None:
+    """Read a road file once, before it is kept: what cannot be read is said at once."""
+    with st.spinner("Reading the streets", show_time=True):
+        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+        files.streets(digest, name, content, "walk", state.still_here)
 
 
 def _digest(given: list[NamedBytes], chosen: Mapping[str, Any], more: str = "") -> str:
@@ -292,51 +369,6 @@ def _digest(given: list[NamedBytes], chosen: Mapping[str, Any], more: str = "") 
     return digest.hexdigest()
 
 
-def _load(key: str, given: list[NamedBytes], options: Mapping[str, Any], draft: str) -> Residents:
+def _load(key: str, given: list[NamedBytes], options: Mapping[str, Any]) -> Residents:
     parts = [(file.name, file.getvalue()) for file in given]
-    # touching the session is where a visitor who left is noticed
-    return tasks.residents(key, parts, options, lambda _fraction, _text: st.session_state.get(draft))
-
-
-def left_out(report: Report) -> None:
-    """What was left out, and why, with examples."""
-    if not report.dropped:
-        return
-    rows = [
-        {
-            "Rows": drop.count,
-            "Left out because": drop.reason,
-            "For instance": "; ".join(f"row {row}: {text}" for row, text in drop.examples[:3]),
-        }
-        for drop in report.dropped
-    ]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
-
-
-def columns_table(report: Report) -> pd.DataFrame:
-    """Each column, what it was taken for, and why."""
-    return pd.DataFrame(
-        [
-            {
-                "Column": column.name,
-                "Taken as": column.role or "not used",
-                "Why": column.why,
-                "Values": ", ".join(column.samples[:3]),
-            }
-            for column in report.columns
-        ]
-    )
-
-
-def facts(report: Report) -> str:
-    """Format, encoding and reference systems as a list."""
-    told = {
-        "Format": report.file_format,
-        "Encoding": report.encoding,
-        "Separator": {"\t": "tab"}.get(report.delimiter or "", report.delimiter),
-        "Decimal sign": report.decimal,
-        "Reference system of the file": report.source_crs,
-        "Map in metres": report.crs,
-    }
-    lines = [f"- {name}: {escaped(str(value))}" for name, value in told.items() if value]
-    return "\n".join([*lines, *(f"- {escaped(note)}" for note in report.notes)])
+    return files.residents(key, parts, options, state.still_here)

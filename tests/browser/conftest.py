@@ -79,29 +79,28 @@ def headline(page: Page) -> Locator:
     return page.locator(".st-key-hero h1")
 
 
+LIVE, DECK = ".live-map[data-ground=laid] .map", "[data-testid=stDeckGlJsonChart]"
+
+
 def ready(page: Page) -> None:
-    """Until the Plan page is complete: sentence, both charts, and the map drawn."""
+    """Until the Plan page is complete: sentence, both charts, and the live map drawn."""
     expect(headline(page)).to_contain_text("average trip")
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     settled(page)
     drawn(page)
 
 
-def picture(page: Page) -> np.ndarray:
-    """The pixels of the map."""
-    return np.asarray(
-        Image.open(io.BytesIO(page.locator("[data-testid=stDeckGlJsonChart]").first.screenshot())).convert(
-            "RGB"
-        )
-    )
+def picture(page: Page, where: str = LIVE) -> np.ndarray:
+    """The pixels of a map: the live one, or one that is only looked at (`DECK`)."""
+    return np.asarray(Image.open(io.BytesIO(page.locator(where).first.screenshot())).convert("RGB"))
 
 
-def drawn(page: Page, colours: int = 40) -> np.ndarray:
-    """Until the map shows more than its ground."""
-    page.locator("[data-testid=stDeckGlJsonChart]").first.wait_for(timeout=60_000)
+def drawn(page: Page, where: str = LIVE, colours: int = 40) -> np.ndarray:
+    """Until a map shows more than its ground."""
+    page.locator(where).first.wait_for(timeout=60_000)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        pixels = picture(page)
+        pixels = picture(page, where)
         if len(np.unique(pixels.reshape(-1, 3), axis=0)) > colours:
             return pixels
         time.sleep(0.2)

@@ -7,12 +7,13 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit, settled
+from tkm_core.methods import FOR_ANYONE, METHODS
 
 pytestmark = pytest.mark.xdist_group("browser")
 SMALL = "/compare?dataset=san-francisco&k=4"
 
 
-def compared(page: Page, methods: int = 7) -> None:
+def compared(page: Page, methods: int = len(FOR_ANYONE)) -> None:
     """Until table, charts and maps of so many methods are there."""
     expect(page.locator(".er-methods tbody tr")).to_have_count(methods, timeout=40_000)
     expect(page.locator(".js-plotly-plot")).to_have_count(4, timeout=40_000)
@@ -25,11 +26,11 @@ def violations(page: Page) -> list[str]:
     return [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in found]
 
 
-def test_seven_methods_then_on_the_trade_off(visit: Visit) -> None:
+def test_every_method_then_on_the_trade_off(visit: Visit) -> None:
     page = visit(SMALL)
     compared(page)
     expect(page.locator(".st-key-hero h1")).to_contain_text(
-        re.compile(r"Of seven methods, tilted k-means has the")
+        re.compile(r"Of \w+ methods, tilted k-means has the")
     )
     expect(page.locator(".st-key-hero")).to_contain_text("may build only where one of the")
     drawn = page.locator(".er-maps img").evaluate_all(
@@ -55,17 +56,19 @@ def test_phone_and_dark(visit: Visit) -> None:
 def test_long_run_can_be_stopped_and_keeps_what_is_finished(visit: Visit) -> None:
     page = visit("/compare?dataset=generated-2k&k=3")
     page.get_by_role("button", name="Stop").wait_for(timeout=40_000)
-    expect(page.locator(".st-key-long_work")).to_contain_text("method 6 of 7, FR", timeout=40_000)
+    expect(page.locator("[class*=st-key-long_work]")).to_contain_text(
+        f"method 6 of {len(METHODS)}, FR", timeout=40_000
+    )
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_text("Stopped:")).to_be_visible(timeout=20_000)
     expect(page.get_by_text("Not run yet: FR")).to_be_visible()
     compared(page, methods=5)
 
 
-def test_lab_races_and_runs_an_experiment(visit: Visit) -> None:
+def test_lab_compares_solvers_and_runs_an_experiment(visit: Visit) -> None:
     page = visit("/lab?dataset=san-francisco&k=3")
     expect(page.locator(".st-key-hero h1")).to_contain_text("Newton ends lower than SGD", timeout=40_000)
-    expect(page.locator(".st-key-race_chart .js-plotly-plot")).to_be_visible()
+    expect(page.locator(".st-key-solvers_chart .js-plotly-plot")).to_be_visible()
     settled(page)
     assert violations(page) == []
     page.locator(".st-key-experiment").get_by_role("combobox").click()
@@ -83,6 +86,6 @@ def test_stopped_experiment_shows_what_is_finished(visit: Visit) -> None:
     expect(page.get_by_text("Not run yet with these settings")).to_be_visible(timeout=40_000)
     settled(page)
     page.get_by_role("button", name="Run").click()
-    expect(page.locator(".st-key-long_work")).to_contain_text("k = 4", timeout=40_000)
+    expect(page.locator("[class*=st-key-long_work]")).to_contain_text("k = 4", timeout=40_000)
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_text(re.compile(r"Stopped after \d+ of \d+ runs"))).to_be_visible(timeout=20_000)

@@ -10,10 +10,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit, drawn, settled
 from tkm_core.export import plan_json
-from tkm_core.figures import MapGround
-from tkm_core.figures.geometry import TILE, mercator
-from tkm_core.planning.plan import make_plan
-from tkm_core.residents import Report, Residents
+from tkm_core.planning import make_plan
+from tkm_core.residents import Report
 from tkm_core.residents.existing import Existing
 from tkm_core.residents.samples import load_sample
 
@@ -22,10 +20,12 @@ EVIL = (
     '<a href="//e.example/4">go</a> <script>alert(1)</script> https://e.example/5 www.e.example/6 '
     "me@e.example <http://e.example/7> :material/home: :red[no] $x^2$ &lt;b&gt; :smile:"
 )
-LIVE = """() => [...document.querySelectorAll('*')].flatMap(element => [...element.attributes]
+LIVE = """() => { const all = root => [...root.querySelectorAll('*')].flatMap(
+    one => one.shadowRoot ? [one, ...all(one.shadowRoot)] : [one]);
+  return all(document).flatMap(element => [...element.attributes]
     .filter(one => ['href', 'src', 'srcset', 'xlink:href', 'action', 'onerror'].includes(one.name))
     .filter(one => one.value.includes('e.example'))
-    .map(one => `${element.tagName} ${one.name}=${one.value}`))"""
+    .map(one => `${element.tagName} ${one.name}=${one.value}`)); }"""
 
 
 def live(page: Page) -> list[str]:
@@ -37,7 +37,8 @@ def live(page: Page) -> list[str]:
 
 def words(page: Page) -> str:
     """What is read on the page, without the marks nobody sees."""
-    return page.locator("body").inner_text().replace("\u2060", "")
+    inside = page.locator(".live-map").all_inner_texts()  # it has a root of its own
+    return " ".join([page.locator("body").inner_text(), *inside]).replace("\u2060", "")
 
 
 FIELDS = ("dataset", "show", "k", "t", "units", "standard", "colour", "ground", "x", "y")
@@ -151,31 +152,24 @@ def test_tooltips_say_what_a_facility_is_and_names_are_text(visit: Visit) -> Non
     expect(page.locator(".st-key-hero")).to_contain_text("2 new and 1 existing facility")
     settled(page)
     drawn(page)
-    told = hovered(page, plan.residents, plan.centers_lonlat(0)[0], spot)
-    assert re.fullmatch(r"Facility 1\n[\d,]+ residents\nfarthest [\d.]+ k?m", told), told
-    told = hovered(page, plan.residents, plan.centers_lonlat(0)[2], spot)
-    assert told.splitlines()[:2] == ["Existing facility 3", "<b>Old & new</b> <img src=//e.example/3>"]
-    title = page.evaluate(
-        "getComputedStyle(document.querySelector('.deck-tooltip'), '::first-line').fontWeight"
-    )
-    assert title == "700"
+    told = hovered(page, plan.centers_lonlat(0)[0])
+    assert re.fullmatch(r"New facility 2\n[\d,]+ residents\nfarthest [\d.]+ k?m", told), told
+    told = hovered(page, plan.centers_lonlat(0)[2])
+    assert told.splitlines()[0] == "Existing facility 1, <b>Old & new</b> <img src=//e.example/3>"
+    page.locator(".live-map .site").nth(2).click()
+    expect(page.locator(".live-map .card h2")).to_have_text(told.splitlines()[0])
     assert not live(page)
 
 
-def hovered(page: Page, residents: Residents, lonlat: np.ndarray, existing: np.ndarray) -> str:
+def hovered(page: Page, lonlat: np.ndarray) -> str:
     """What the tooltip says at a place on the map."""
-    view = MapGround.of(residents, width=690, height=588, existing=existing).view
-    chart = page.locator("[data-testid=stDeckGlJsonChart]").first
-    chart.scroll_into_view_if_needed()
-    box = chart.bounding_box()
+    shown = page.locator(".live-map")
+    page.locator(".live-map .map").scroll_into_view_if_needed()
+    box = page.locator(".live-map .map").bounding_box()
     assert box is not None
-    flat = (mercator(lonlat) - mercator([view.longitude, view.latitude])) * TILE * 2**view.zoom
-    x, y = box["x"] + box["width"] / 2 + flat[0], box["y"] + box["height"] / 2 - flat[1]
-    tip = page.locator(".deck-tooltip")
-    for near in range(6):  # the map picks what is under the mouse when it moves
-        page.mouse.move(x - 60, y - 60)
-        page.mouse.move(x + near % 3, y - 1 + near // 3, steps=4)
-        page.wait_for_timeout(400)
-        if tip.is_visible() and "acility" in tip.inner_text():
-            break
+    x, y = shown.evaluate("(node, at) => node.liveMap.state().pixel(at)", lonlat.tolist())
+    page.mouse.move(box["x"] + x - 60, box["y"] + y - 60)
+    page.mouse.move(box["x"] + x, box["y"] + y, steps=4)
+    tip = page.locator(".live-map .tip")
+    expect(tip).to_be_visible()
     return str(tip.inner_text())

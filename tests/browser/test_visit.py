@@ -48,13 +48,9 @@ def test_reload_and_back_keep_the_work(visit: Visit) -> None:
     page.get_by_role("link", name="Help").click()
     expect(page.get_by_role("tab", name="Glossary")).to_be_visible()
     page.go_back()
-    expect(page.locator(".st-key-hero")).to_contain_text(
-        "5 facilities for 932 homes, tilted k-means at t = 1 "
-    )
+    expect(page.locator(".st-key-hero")).to_contain_text("5 facilities for 932 homes, compared with")
     page.reload()
-    expect(page.locator(".st-key-hero")).to_contain_text(
-        "5 facilities for 932 homes, tilted k-means at t = 1 "
-    )
+    expect(page.locator(".st-key-hero")).to_contain_text("5 facilities for 932 homes, compared with")
 
 
 def test_messy_file_is_understood_corrected_and_private(visit: Visit) -> None:
@@ -66,7 +62,7 @@ def test_messy_file_is_understood_corrected_and_private(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Use these residents")).to_be_visible()
     page.get_by_text("Correct what was guessed").click()
     page.locator(".st-key-fix_weight").get_by_role("combobox").click()
-    page.get_by_role("option", name="none: every row counts once").click()
+    page.get_by_role("option", name="none: every row is one").click()
     expect(page.get_by_text(re.compile(r"\d residents, each counted once"))).to_be_visible()
     settled(page)
     page.get_by_role("button", name="Use these residents").click()
@@ -106,7 +102,7 @@ def test_a_planner_with_a_phone_brings_residents_and_what_exists(visit: Visit) -
     )
     page.get_by_role("button", name="Keep this facility").click()
     expect(page.locator(".st-key-hero")).to_contain_text("2 new and 1 existing facility for")
-    expect(page.locator(".er-legend")).to_contain_text("existing facility")
+    expect(page.locator(".live-map .legend")).to_contain_text("existing facility")
     settled(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert violations(page) == []

@@ -1,15 +1,20 @@
 """Compare: table, charts and maps of the methods, and their marks on the Plan page."""
 
 import json
+import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Opened, turn_to
-from tkm_core.methods import METHODS, run_method
+from tkm_core.methods import FOR_ANYONE, describe, run_method
+from tkm_core.planning import Reference, make_plan, moves, one_setting
 from tkm_core.residents.samples import load_sample
+from tkm_core.stories import RATIO, tell_plan
+from tkm_core.wording import listed, number_word
 
 
 def text(app: AppTest) -> str:
@@ -28,9 +33,10 @@ def compare(opened: Opened) -> AppTest:
     return opened("compare", dataset="san-francisco", k="4", t="0.3")
 
 
-def test_seven_methods_with_honest_figures(compare: AppTest) -> None:
+def test_every_method_with_honest_figures(compare: AppTest) -> None:
     table = rows(compare)
-    assert list(table) == ["TKM, t = 0.3", "k-means++", "NF", "JKL", "MV", "FR", "SFR"]
+    told = [describe(name).title + ", t = 0.3" * describe(name).has_dial for name in FOR_ANYONE]
+    assert list(table) == told, "San Francisco's tracts have no groups: Fair-Lloyd is not offered"
     city = load_sample("san-francisco")
     for title, name in (("JKL", "jkl"), ("FR", "fr")):
         sites = city.to_xy(
@@ -44,8 +50,9 @@ def test_seven_methods_with_honest_figures(compare: AppTest) -> None:
 
 def test_what_has_to_be_known_is_said(compare: AppTest) -> None:
     said = text(compare)
-    assert "Of seven methods, tilted k-means has" in said
-    assert "JKL, MV, FR and SFR may build only where one of the" in said
+    assert f"Of {number_word(len(FOR_ANYONE))} methods, tilted k-means has" in said
+    on_points = listed([describe(name).title for name in FOR_ANYONE if describe(name).centers_are_points])
+    assert f"{on_points} may build only where one of the" in said
     assert "Every method ran on all 205 places." in said
     assert [cell for cell in rows(compare)["MV"] if "on " in cell], "the table says it too"
 
@@ -55,7 +62,7 @@ def test_charts_in_the_papers_form(compare: AppTest) -> None:
     assert len(charts) == 4
     for chart in charts:
         traces = json.loads(chart.proto.spec)["data"]
-        assert len(traces) == 7
+        assert len(traces) == len(FOR_ANYONE)
         assert chart.proto.alt.count(";") >= 6, "every bar is in words, too"
     clusters = json.loads(charts[1].proto.spec)["data"]
     assert all(trace["y"] == sorted(trace["y"], reverse=True) for trace in clusters)
@@ -64,15 +71,16 @@ def test_charts_in_the_papers_form(compare: AppTest) -> None:
 
 def test_small_map_for_each_method(compare: AppTest) -> None:
     html = next(block.proto.body for block in compare.get("html") if "er-maps" in block.proto.body)
-    assert html.count("data:image/svg+xml") == 7
-    assert html.count(' alt="Map of ') == 7
+    assert html.count("data:image/svg+xml") == len(FOR_ANYONE)
+    assert html.count(' alt="Map of ') == len(FOR_ANYONE)
 
 
 def test_methods_can_be_chosen_and_t_runs_tkm_only(compare: AppTest) -> None:
     before = rows(compare)
-    compare.select_slider(key="t").set_value(1.0).run()
+    stop = compare.select_slider(key="t").options[20]
+    compare.select_slider(key="t").set_value(float(stop.removeprefix("t = "))).run()
     after = rows(compare)
-    assert "TKM, t = 1" in after
+    assert f"TKM, {stop}" in after
     assert after["FR"] == before["FR"], "the time too: it was not run again"
     compare.button_group(key="methods").set_value(["kmeans++", "jkl"]).run()
     assert list(rows(compare)) == ["k-means++", "JKL"]
@@ -104,7 +112,7 @@ def test_methods_appear_in_the_trade_off_on_the_chosen_axes(compare: AppTest, op
 
 def test_sampling_is_said_and_hatched(opened: Opened) -> None:
     app = opened("plan", dataset="generated-3k", k="3")
-    app.session_state["methods"] = ["kmeans++", "fr"]
+    app.session_state["methods_with_groups"] = ["kmeans++", "fr"]
     turn_to(app, "compare")
     assert not app.exception
     assert "FR ran on a sample of 1,000 of the 3,000 places" in text(app)
@@ -113,5 +121,60 @@ def test_sampling_is_said_and_hatched(opened: Opened) -> None:
     assert "pattern" not in full["marker"] and drawn["marker"]["pattern"]["shape"] == "/"
 
 
-def test_every_method_of_the_library_is_there() -> None:
-    assert len(METHODS) == 7
+def test_tilted_k_means_has_the_figures_of_the_plan_page(opened: Opened) -> None:
+    app = opened("compare", dataset="sacramento", k="6", methods="tkm")
+    plan = make_plan(load_sample("sacramento"), 6, with_t=0.25)
+    found, shown = plan.evaluation(plan.index(0.25), 10_000), rows(app)["TKM, t = 0.25"]
+    usual, base = plan.baseline_evaluation(10_000), rows(app)["k-means++"]
+    for cells, truth in ((shown, found), (base, usual)):
+        told = [truth.largest_distance / 1000, truth.mean_distance / 1000, truth.p95_distance / 1000]
+        for cell, value in zip(cells, told, strict=False):
+            assert cell == f"{value:.{len(cell.partition('.')[2])}f}"
+    assert shown[4] == f"{100 * found.share_within:.1f}"
+
+
+def test_the_neighbourhood_ratio_is_defined_once() -> None:
+    glossary = (Path(__file__).parents[2] / "assets" / "help" / "glossary.md").read_text(encoding="utf-8")
+    assert RATIO in glossary
+
+
+def test_two_plans_side_by_side(opened: Opened) -> None:
+    app = opened(dataset="generated-300", k="3")
+    app.button(key="keep_plan").click().run()
+    app.number_input(key="k").set_value(4).run()
+    turn_to(app, "compare")
+    app.button_group(key="compare").set_value("plans").run()
+    assert not app.exception
+    city = load_sample("generated", n=300)
+    three, four = (make_plan(city, k, with_t=0.25) for k in (3, 4))
+    one, two = (one_setting(plan, plan.index(0.25)) for plan in (three, four))
+    told = tell_plan(
+        two.against(Reference("saved", "Plan A", one.centers_lonlat(0))), 0, standard=10_000
+    ).headline_text
+    headline = re.sub(r":(green|orange|gray)\[(.*?)\]", r"\2", text(app)).replace("\\", "")
+    assert told in headline
+    sent = [json.loads(element.proto.json) for element in app.get("bidi_component")]
+    assert [one["group"] for one in sent] == ["two plans"] * 2 and not any(one["touch"] for one in sent)
+    assert list(app.table[0].value.columns) == ["Key figure", "Plan now", "Plan A", "Change"]
+    assert app.dataframe[0].value["Residents"].sum() == sum(move.people for move in moves(one, two))
+    assert app.query_params["compare"] == "plans" and len(app.query_params["a"]) == 32
+    token = app.query_params["a"]
+    app.text_input(key=f"name_{token}").set_value("Council's *wish*").run()
+    assert "Council's wish" in app.table[0].value.columns[2].replace("\\", "")
+    app.button(key=f"drop_{token}").click().run()
+    assert "No plan is kept yet" in app.info[0].value
+
+
+def test_two_plans_need_a_kept_one(opened: Opened) -> None:
+    assert "No plan is kept yet" in opened("compare", compare="plans").info[0].value
+
+
+def test_groups_reach_the_method_that_looks_at_them(opened: Opened) -> None:
+    app = opened("plan", dataset="generated-300", k="4")
+    app.session_state["methods_with_groups"] = ["kmeans++", "fair-lloyd"]
+    turn_to(app, "compare")
+    assert not app.exception
+    table = rows(app)
+    assert list(table) == ["k-means++", "Fair-Lloyd"]
+    assert table["Fair-Lloyd"] != table["k-means++"]
+    assert "Everyone is in one group" not in text(app)

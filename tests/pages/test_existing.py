@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import session
-from tests.pages.conftest import Opened, turn_to
+from pages.shared.cache import caches
+from tests.pages.conftest import Opened, live, turn_dial, turn_to
 from tkm_core.export import plan_json
-from tkm_core.planning.plan import make_plan
+from tkm_core.methods import describe
+from tkm_core.planning import make_plan, methods_for
 from tkm_core.residents import Report
 from tkm_core.residents.existing import Existing
 from tkm_core.residents.samples import load_sample
+from tkm_core.wording import listed
 
 NAME = "East <script>alert(1)</script> ![x](https://e.example)"
 SITES = f"name,lat,lon\nNorth clinic,38.70,-121.40\n{NAME},38.50,-121.20\n".encode()
@@ -23,6 +25,8 @@ def text(app: AppTest) -> str:
     parts = [
         element.value for kind in ("markdown", "title", "subheader", "info") for element in app.get(kind)
     ]
+    if app.get("bidi_component"):
+        parts.append(live(app).text)
     return " ".join(map(str, parts))
 
 
@@ -58,23 +62,22 @@ def test_they_are_shown_but_not_used_until_asked(opened: Opened) -> None:
 
 def test_they_stay_while_the_dial_turns_and_k_counts_the_new_ones(kept: AppTest) -> None:
     assert "2 new and 2 existing facilities for 932 homes" in text(kept)
-    assert "Today, with the 2 existing ones alone, the average trip is" in text(kept)
-    assert "2 existing facilities stay" in text(kept)
+    assert "compared with today" in text(kept)
+    assert "each counted once; 2 existing facilities" in text(kept)
     assert kept.number_input(key="k").label == "New facilities to site"
-    squares = [row["p"] for row in layers(kept)["existing"]["data"]]
+    squares = live(kept).sites("existing")
     np.testing.assert_allclose(squares, [[-121.40, 38.70], [-121.20, 38.50]], atol=1e-6)
-    before = layers(kept)["sites"]["data"]
-    kept.select_slider(key="t").set_value(5.0).run()
-    assert [row["p"] for row in layers(kept)["existing"]["data"]] == squares
-    assert layers(kept)["sites"]["data"] != before
+    before = live(kept).sites()
+    turn_dial(kept, 5.0)
+    assert live(kept).sites("existing") == squares
+    assert live(kept).sites() != before
     assert len(before) == 2
     kept.number_input(key="k").set_value(3).run()
-    assert len(layers(kept)["sites"]["data"]) == 3 and len(layers(kept)["existing"]["data"]) == 2
+    assert len(live(kept).sites()) == 3 and len(live(kept).sites("existing")) == 2
 
 
 def test_names_are_data(kept: AppTest) -> None:
-    chart = kept.get("deck_gl_json_chart")[0].proto
-    assert "North clinic" in chart.json and "html" not in json.loads(chart.tooltip), "tooltips are text"
+    assert live(kept).plan["titles"][2] == "Existing facility 1, North clinic"
     turn_to(kept, "data")
     assert kept.dataframe[0].value["Name"].tolist() == ["North clinic", NAME]
     assert "<script" not in text(kept) and "![x]" not in text(kept)
@@ -92,7 +95,7 @@ def test_a_link_shows_the_same_and_a_stale_one_says_so(kept: AppTest, opened: Op
 def test_another_city_does_not_take_them_over(kept: AppTest) -> None:
     kept.selectbox(key="dataset").set_value("toulouse").run()
     assert "your 2 existing facilities are elsewhere and not used here" in text(kept)
-    assert "existing" not in layers(kept)
+    assert not live(kept).sites("existing")
     assert "2 facilities for" in text(kept)
     kept.selectbox(key="dataset").set_value("sacramento").run()
     assert "2 new and 2 existing facilities" in text(kept)
@@ -100,12 +103,12 @@ def test_another_city_does_not_take_them_over(kept: AppTest) -> None:
 
 def test_they_can_be_removed(kept: AppTest, opened: Opened) -> None:
     token = kept.query_params["existing"]
-    found = session.shelves().existing.get(token)
+    found, _ = caches().existing.get(token)
     turn_to(kept, "data")
     assert "and 2 existing facilities" in text(kept)
     assert kept.button(key="leave_existing").label == "Remove the existing facilities"
     kept.button(key="leave_existing").click().run()
-    assert not [key for shelf in vars(session.shelves()).values() for key in shelf._kept if about(key, found)]
+    assert not [key for cache in vars(caches()).values() for key in cache._kept if about(key, found)]
     turn_to(kept, "plan")
     assert "2 facilities for 932 homes" in text(kept) and "existing" not in kept.query_params
     assert opened(existing=token).warning, "they are off the server"
@@ -124,7 +127,7 @@ def test_who_was_sent_the_link_can_leave_them_out_but_not_remove_them(kept: AppT
     assert "2 facilities for 932 homes" in text(guest)
     turn_to(kept, "plan")
     assert "2 new and 2 existing facilities" in text(kept)
-    assert session.shelves().existing.get(token) is not None
+    assert caches().existing.get(token) is not None
 
 
 @pytest.mark.parametrize(
@@ -150,9 +153,15 @@ def test_names_can_come_from_another_column(opened: Opened) -> None:
 def test_compare_leaves_out_methods_that_cannot_keep_them(kept: AppTest) -> None:
     turn_to(kept, "compare")
     assert not kept.exception
-    assert "JKL, MV, FR and SFR place every facility anew and cannot keep your 2 existing ones" in text(kept)
+    offered = methods_for(load_sample("sacramento"))
+    unable = [describe(name).title for name in offered if not describe(name).keeps_existing]
+    able = len(offered) - len(unable)
+    assert f"{listed(unable)} place every facility anew and cannot keep your 2 existing ones" in text(kept)
     html = " ".join(block.proto.body for block in kept.get("html"))
-    assert html.count(' alt="Map of ') == 3
+    assert html.count(' alt="Map of ') == able
+    assert html.count("2 new, 2 existing") == able
+    assert html.count("left out: it cannot keep existing facilities") == len(unable)
+    assert ":gray[~~JKL~~]" in kept.button_group(key="methods").options
     drawn = [base64.b64decode(part.split('"')[0]).decode() for part in html.split("svg+xml;base64,")[1:]]
     assert all(svg.count('rx="2"') == 2 and svg.count('r="8"') == 2 for svg in drawn), "squares and discs"
     assert "existing facility" in html
@@ -169,13 +178,18 @@ def test_how_many_counts_new_ones(opened: Opened) -> None:
     assert "1 existing facility stays in every plan" in text(app)
     city = load_sample("generated", n=300)
     plan = make_plan(city, 1, fixed_lonlat=[[-27.0, 45.0]])
-    told = app.dataframe[0].value["Average distance, km (k-means++)"][0]
+    told = app.dataframe[0].value["Average distance, km (Today)"][0]
+    assert told == pytest.approx(plan.reference_evaluation().mean_distance / 1000, abs=0.01)
+    assert app.dataframe[0].value["New facilities"].tolist()[:2] == [0, 1]
+    app.selectbox(key="against").set_value("average").run()
+    assert "next to the lowest-average plan (k-means++)" in text(app)
+    told = app.dataframe[0].value["Average distance, km (Lowest average)"][1]
     assert told == pytest.approx(plan.baseline_evaluation().mean_distance / 1000, abs=0.01)
 
 
 def test_lab_says_that_it_leaves_them_out(kept: AppTest) -> None:
-    kept.session_state["race_n_iter"] = 20
-    kept.session_state["race_starts"] = 1
+    kept.session_state["solvers_n_iter"] = 20
+    kept.session_state["solvers_starts"] = 1
     turn_to(kept, "lab")
     assert "The Lab places every facility anew: your 2 existing facilities are left out here." in text(kept)
 
@@ -192,6 +206,4 @@ def test_a_plan_file_brings_them_back(opened: Opened) -> None:
     app.button(key="show_plan_file").click().run()
     turn_to(app, "plan")
     assert "2 new and 2 existing facilities" in text(app)
-    np.testing.assert_allclose(
-        [row["p"] for row in layers(app)["sites"]["data"]], plan.centers_lonlat(9)[:2].round(6), atol=1e-9
-    )
+    np.testing.assert_allclose(live(app).sites(), plan.centers_lonlat(9)[:2].round(6), atol=1e-9)

@@ -1,4 +1,4 @@
-"""Lab: Newton beside SGD with its knobs, and the paper's experiments."""
+"""Lab: Newton beside SGD with its settings, and the paper's experiments."""
 
 import json
 
@@ -13,8 +13,8 @@ from tkm_core.experiments import EXPERIMENTS
 @pytest.fixture
 def lab(opened: Opened) -> AppTest:
     app = opened("plan", dataset="san-francisco", k="3", t="0.5")
-    app.session_state["race_n_iter"] = 40
-    app.session_state["race_starts"] = 2
+    app.session_state["solvers_n_iter"] = 40
+    app.session_state["solvers_starts"] = 2
     turn_to(app, "lab")
     assert not app.exception
     return app
@@ -34,20 +34,20 @@ def test_solvers_side_by_side(lab: AppTest) -> None:
     assert (table["SGD steps"] == 40).all() and (table["Newton steps"] < 40).all()
 
 
-def test_every_knob_turns(lab: AppTest) -> None:
-    lab.number_input(key="race_starts").set_value(1).run()
-    lab.number_input(key="race_n_iter").set_value(15).run()
-    lab.number_input(key="race_n_epochs").set_value(2).run()
-    lab.number_input(key="race_batch_size").set_value(20).run()
-    lab.number_input(key="race_rate").set_value(0.2).run()
-    lab.number_input(key="race_size").set_value(100).run()
+def test_every_setting_counts(lab: AppTest) -> None:
+    lab.number_input(key="solvers_starts").set_value(1).run()
+    lab.number_input(key="solvers_n_iter").set_value(15).run()
+    lab.number_input(key="solvers_n_epochs").set_value(2).run()
+    lab.number_input(key="solvers_batch_size").set_value(20).run()
+    lab.number_input(key="solvers_rate").set_value(0.2).run()
+    lab.number_input(key="solvers_size").set_value(100).run()
     lab.select_slider(key="t").set_value(2.0).run()
     lab.number_input(key="k").set_value(5).run()
     assert not lab.exception and not lab.error
     assert "t = 2, 5 facilities" in text(lab)
     assert (lab.dataframe[0].value["SGD steps"] == 15).all()
-    lab.button_group(key="race_cost").set_value("city_cost").run()
-    lab.button_group(key="race_across").set_value("seconds").run()
+    lab.button_group(key="solvers_cost").set_value("city_cost").run()
+    lab.button_group(key="solvers_across").set_value("seconds").run()
     assert "seconds" in lab.get("plotly_chart")[0].proto.spec
     lab.radio(key="lab_data").set_value("own").run()
     assert "blobs" in text(lab)
@@ -69,7 +69,7 @@ def test_experiment_runs_when_asked(lab: AppTest, name: str) -> None:
 
 def test_settings_are_taken_and_checked(lab: AppTest) -> None:
     lab.selectbox(key="experiment").set_value("sse-vs-k").run()
-    key = "knob_sse-vs-k_quick_{}"
+    key = "setting_sse-vs-k_quick_{}"
     lab.text_input(key=key.format("k")).set_value("2, 3").run()
     lab.multiselect(key=key.format("methods")).set_value(["tkm", "kmeans++"]).run()
     lab.text_input(key=key.format("t")).set_value("0.5").run()
@@ -83,8 +83,8 @@ def test_settings_are_taken_and_checked(lab: AppTest) -> None:
 def test_the_paper_s_settings_are_offered(lab: AppTest) -> None:
     lab.selectbox(key="experiment").set_value("variance").run()
     lab.radio(key="effort").set_value("paper").run()
-    assert lab.number_input(key="knob_variance_paper_3_size").value == 1000
-    assert lab.number_input(key="knob_variance_paper_3_repeats").value == 10
+    assert lab.number_input(key="setting_variance_paper_3_size").value == 1000
+    assert lab.number_input(key="setting_variance_paper_3_repeats").value == 10
 
 
 @pytest.mark.parametrize("typed", ["", "a", "1.5", "-2", "1e12"])

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import APP, Opened, turn_to
+from tests.pages.conftest import APP, PAGES, Opened, turn_to
+from tkm_core.measures import COUNTED, shown_in
 from tkm_core.version import VERSION
 
 TABLE = b"name;lon;lat;population\n" + b"".join(
@@ -40,7 +41,7 @@ def test_upload_is_understood_and_used_only_when_asked(opened: Opened) -> None:
 
 def test_corrections_are_taken(opened: Opened) -> None:
     app = upload(opened, "town.csv", TABLE)
-    app.selectbox(key="fix_weight").set_value("none: every row counts once").run()
+    app.selectbox(key="fix_weight").set_value("none: every row is one").run()
     assert "30 residents, each counted once" in " ".join(block.value for block in app.markdown)
 
 
@@ -78,16 +79,34 @@ def test_removed_upload_is_gone(opened: Opened) -> None:
 def test_how_many_tells_what_one_more_buys(opened: Opened) -> None:
     app = opened("how_many", dataset="generated-300", k="3")
     assert "A 4th facility makes the average trip" in app.title[0].value
-    assert len(app.get("plotly_chart")) == 5
+    assert len(app.get("plotly_chart")) == len(shown_in(COUNTED))
     assert len(app.dataframe[0].value) == 12
 
 
-def test_help_has_its_four_parts(opened: Opened) -> None:
+def test_help_has_its_parts(opened: Opened) -> None:
     app = opened("guide")
-    assert [tab.label for tab in app.tabs] == ["The method", "Glossary", "Limits and privacy", "How to cite"]
+    assert [tab.label for tab in app.tabs] == [
+        "The method",
+        "Glossary",
+        "Limits and privacy",
+        "How to cite",
+        "For researchers",
+    ]
     texts = " ".join(block.value for block in app.markdown)
     assert "straight lines" in texts
     assert f"EvenReach {VERSION}" in texts
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_opens_for_any_city(opened: Opened, page: str) -> None:
+    app = opened(page, dataset="generated-120", k="2")
+    assert not app.exception and not app.error
+    assert any(app.get(kind) for kind in ("markdown", "title")), "something is said"
+
+
+def test_every_file_in_pages_is_a_page() -> None:
+    files = {path.stem for path in (Path(APP).parent / "pages").glob("[a-z]*.py")}
+    assert files == set(PAGES)
 
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in (Path(APP).parent / "pages").glob("[a-z]*.py")))

@@ -7,26 +7,24 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from streamlit import runtime
 from streamlit.testing.v1 import AppTest
 
 from pages.serving.jobs import tasks
-from pages.shared import background, session
-from pages.shared.address import DIAL
-from tests.pages.conftest import Opened
+from pages.shared import background
+from pages.shared.cache import caches
+from tests.pages.conftest import SENT, Opened, live, turn_dial
+from tkm_core.planning import make_plan
+from tkm_core.residents import load_sample
+from tkm_core.stories import tell_plan
+from tkm_core.units import METRES
 
 
 def said(app: AppTest) -> str:
     """The sentence and what stands below it."""
-    return " ".join(block.value for block in app.markdown if "average" in block.value)
-
-
-def deck(app: AppTest) -> dict:
-    return json.loads(app.get("deck_gl_json_chart")[0].proto.json)
-
-
-def layers(app: AppTest) -> dict[str, dict]:
-    return {layer["id"]: layer for layer in deck(app)["layers"]}
+    return live(app).text
 
 
 def test_first_look(opened: Opened) -> None:
@@ -34,9 +32,8 @@ def test_first_look(opened: Opened) -> None:
     assert "The farthest home comes" in said(app)
     assert "932 homes" in said(app)
     assert len(app.get("plotly_chart")) == 2
-    drawn = layers(app)
-    assert len(drawn["sites"]["data"]) == 6
-    assert sum(len(layer["data"]) for name, layer in drawn.items() if name.startswith("residents")) == 932
+    assert len(live(app).sites()) == 6
+    assert live(app).plan["crowd"] == {"cell": 0.0, "count": 932}
     assert not app.warning
     assert app.query_params == {}
 
@@ -45,26 +42,30 @@ def test_link_sets_every_control(opened: Opened) -> None:
     app = opened(dataset="toulouse", k="4", t="0.5", units="mi", colour="distance", show="areas", budget="12")
     assert app.selectbox(key="dataset").value == "toulouse"
     assert app.number_input(key="k").value == 4
-    assert app.select_slider(key="t").value == 0.5
+    assert live(app).t == 0.5
     assert app.slider(key="budget").value == 12
     assert "miles" in said(app)
-    assert "paths" not in layers(app)
-    assert "areas" in layers(app)
+    assert live(app).map["layers"] == ["areas"]
 
 
-def test_link_off_the_dial_takes_the_nearest(opened: Opened) -> None:
-    assert opened(t="0.34").select_slider(key="t").value == 0.35
-    assert opened(t="5000").select_slider(key="t").value == 100
+def test_link_off_the_dial_is_a_stop_of_its_own(opened: Opened) -> None:
+    assert live(opened(t="0.3456")).t == 0.3456, "a link holds exactly"
+    assert live(opened(t="5000")).t == 5000
 
 
 @pytest.mark.parametrize(
     ("query", "told"),
     [
         ({"dataset": "atlantis"}, "no data set"),
-        ({"k": "0"}, "from 1 to 60"),
-        ({"k": "1e3"}, "from 1 to 60"),
-        ({"t": "nan"}, "from 0 to 100"),
-        ({"t": "-1"}, "from 0 to 100"),
+        ({"k": "0"}, "at least one has to be opened"),
+        ({"k": "1e3"}, "from 0 to 60"),
+        ({"closed": "a"}, "given by their numbers"),
+        ({"against": "tomorrow"}, "kept plan is damaged"),
+        ({"against": "today"}, "No facility exists here today"),
+        ({"against": "C" * 32}, "kept plan of this link is no longer here"),
+        ({"present": "yes"}, "the presentation is one of 1"),
+        ({"t": "nan"}, "from 0 upwards, or inf"),
+        ({"t": "-1"}, "from 0 upwards, or inf"),
         ({"units": "furlongs"}, "units"),
         ({"show": "everything"}, "the map can show"),
         ({"standard": "inf"}, "service standard"),
@@ -80,18 +81,18 @@ def test_broken_link_falls_back_with_a_notice(opened: Opened, query: dict[str, s
 
 def test_turning_the_dial_changes_sentence_map_and_address(opened: Opened) -> None:
     app = opened()
-    before, sites = said(app), layers(app)["sites"]["data"]
-    app.select_slider(key="t").set_value(2.0).run()
+    before, sites, plan = said(app), live(app).sites(), live(app).map["plan"]
+    turn_dial(app, 2.0)
     assert said(app) != before
-    assert layers(app)["sites"]["data"] != sites
+    assert live(app).sites() != sites
     assert app.query_params["t"] == "2"
-    assert deck(app)["initialViewState"] == deck(opened())["initialViewState"]
+    assert live(app).map["plan"] == plan, "the browser has it already"
 
 
 def test_k_changes_the_number_of_sites(opened: Opened) -> None:
     app = opened()
     app.number_input(key="k").set_value(3).run()
-    assert len(layers(app)["sites"]["data"]) == 3
+    assert len(live(app).sites()) == 3
     assert app.query_params["k"] == "3"
 
 
@@ -107,18 +108,20 @@ def test_budget_and_suggestion_turn_the_dial(opened: Opened) -> None:
     app = opened(t="5", budget="5")
     app.button(key="to_budget").click().run()
     assert "Within your budget" in said(app)
-    within = app.select_slider(key="t").value
+    within, turned = live(app).t, live(app).map["turned"]
     app.button(key="suggest").click().run()
-    assert app.select_slider(key="t").value != within
+    assert live(app).t != within
+    assert live(app).map["turned"] == turned + 1, "the browser follows even while it plays"
 
 
 @pytest.mark.parametrize(
-    ("colour", "legend"), [("distance", "distance, 0 to"), ("change", "closer than k-means++")]
+    ("colour", "legend"),
+    [("distance", "distance, 0 to"), ("change", "closer than in the lowest-average plan")],
 )
 def test_colours(opened: Opened, colour: str, legend: str) -> None:
     app = opened()
     app.selectbox(key="colour").set_value(colour).run()
-    assert any(legend in block.proto.body for block in app.get("html"))
+    assert any(legend in text for _, text in live(app).map["legend"])
 
 
 def test_units_convert_the_standard(opened: Opened) -> None:
@@ -129,8 +132,8 @@ def test_units_convert_the_standard(opened: Opened) -> None:
 
 
 def test_streets_only_when_asked_for(opened: Opened) -> None:
-    assert deck(opened())["mapStyle"].startswith("data:")
-    assert "carto" in deck(opened(ground="streets"))["mapStyle"]
+    assert live(opened()).map["streets"] is None
+    assert "carto" in live(opened(ground="streets")).map["streets"]["dark"]
 
 
 def test_axes_of_the_trade_off(opened: Opened) -> None:
@@ -143,13 +146,14 @@ def test_axes_of_the_trade_off(opened: Opened) -> None:
 def test_every_figure_has_words(opened: Opened) -> None:
     app = opened()
     assert all(chart.proto.alt for chart in app.get("plotly_chart"))
-    assert "facility 1 at" in app.get("deck_gl_json_chart")[0].proto.alt
+    assert "facility 1 at" in live(app).map["label"]
 
 
 def test_many_residents_become_cells(opened: Opened) -> None:
-    app = opened(dataset="generated-12k", k="3")
-    assert "residents-cells" in layers(app)
-    assert any("too many residents for single points" in block.proto.body for block in app.get("html"))
+    app = opened(dataset="generated-60k", k="3")
+    assert live(app).plan["crowd"]["cell"] > 0
+    assert len(SENT[live(app).map["residents"]]) == 4 * 7 * live(app).plan["crowd"]["count"] < 60_000 * 28
+    assert any("too many residents for single points" in text for _, text in live(app).map["legend"])
 
 
 def saves(app: AppTest) -> list[str]:
@@ -171,14 +175,16 @@ def test_a_table_of_many_residents_is_made_first_and_then_saved(opened: Opened) 
     assert "Facilities" in saves(app)
     assert "Who goes where" not in saves(app)
     app.selectbox(key="table_format").set_value("csv").run()
+    first, other = (float(live(app).plan["values"][at]) for at in (10, 30))
+    turn_dial(app, first)
     make_allocations(app)
     assert not app.error
     assert "Who goes where" in saves(app)
-    made = session.shelves().files
+    made = caches().files
     assert made.get(list(made._kept)[-1]).count(b"\n") == 12_001
-    app.select_slider(key="t").set_value(1.0).run()
+    turn_dial(app, other)
     assert "Who goes where" not in saves(app), "another plan, another file"
-    app.select_slider(key="t").set_value(0.25).run()
+    turn_dial(app, first)
     assert "Who goes where" in saves(app), "it is kept for a while"
 
 
@@ -207,9 +213,9 @@ def test_a_table_in_the_making_shows_its_place_in_line_and_can_be_stopped(
     assert (
         app.get("progress")[0].proto.text == "Who goes where at t = 0.25: waiting in line, 2 jobs before it"
     )
-    app.select_slider(key="t").set_value(1.0).run()
-    assert "t = 1 against" in said(app), "the dial goes on turning"
-    app.button(key="stop_errand").click().run()
+    turn_dial(app, 1.0)
+    assert "dial is at t = 1." in said(app), "the dial goes on turning"
+    app.button(key="stop_background").click().run()
     assert left.wait(10)
     app.run()
     assert not app.get("progress") and not app.error
@@ -223,10 +229,8 @@ def test_a_table_nobody_waits_for_is_given_up(opened: Opened, monkeypatch: pytes
     monkeypatch.setattr(background, "LINGER", 0.2)
     app.button(key="make_allocations").click().run()
     assert not left.is_set()
-    monkeypatch.setattr(background.runtime, "exists", lambda: True)
-    monkeypatch.setattr(
-        background.runtime, "get_instance", lambda: SimpleNamespace(is_active_session=lambda _: False)
-    )
+    monkeypatch.setattr(runtime, "exists", lambda: True)
+    monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(is_active_session=lambda _: False))
     assert left.wait(10)
 
 
@@ -246,56 +250,45 @@ def test_a_table_that_cannot_be_made_is_a_sentence_beside_its_button(
     assert not app.error and "Who goes where" in saves(app)
 
 
-def dial(app: AppTest) -> float:
-    return float(app.select_slider(key="t").value)
+def test_every_setting_is_told_in_the_words_of_its_plan(opened: Opened) -> None:
+    app = opened(dataset="generated-300", k="3", units="mi", standard="4")
+    sent, plan = live(app), make_plan(load_sample("generated", n=300), 3, with_t=0.25)
+    told = json.loads(SENT[sent.sentence["told"]])
+    assert [float(t) for t in told["t"]] == plan.t.tolist()
+    for i, (headline, detail, context) in enumerate(told["settings"]):
+        story = tell_plan(plan, i, unit="mi", standard=4 * METRES["mi"], people="residents")
+        assert "".join(text for text, _ in headline) == story.headline_text
+        assert "".join(text for text, _ in detail) == story.detail_text
+        assert context.startswith(story.context)
+        assert f"{plan.cost_percent(i):+.1f} %".replace("-0.0", "+0.0") in context
+    np.testing.assert_allclose(sent.plan["lonlat"], plan.path_lonlat, atol=1e-6)
 
 
-def test_play_turns_the_dial_and_pauses(opened: Opened) -> None:
-    app = opened(t="0")
-    app.button(key="play").click().run()
-    assert app.button(key="play").label == "Pause"
-    steps = [dial(app.run()) for _ in range(3)]
-    assert 0 < steps[0] < steps[1] < steps[2]
-    app.button(key="play").click().run()
-    assert dial(app) == steps[2]
-    assert dial(app.run()) == steps[2]
+def test_a_pinned_facility_stays_and_counts_as_one_of_k(opened: Opened) -> None:
+    app = opened(k="4", pins="-121.2,38.6")
+    assert live(app).sites("pinned") == [[-121.2, 38.6]] and len(live(app).sites()) == 3
+    free = make_plan(load_sample("sacramento"), 4, with_t=0.25)
+    pinned = make_plan(load_sample("sacramento"), 3, fixed_lonlat=[[-121.2, 38.6]], with_t=0.25)
+    longest = [round(plan.evaluation(plan.index(0.25)).largest_distance / 1000, 1) for plan in (pinned, free)]
+    cost = longest[0] - longest[1]
+    told = " ".join(block.value for block in app.markdown)
+    assert (
+        f"One facility is pinned: the longest trip is {abs(cost):.1f} km {'longer' if cost > 0 else 'shorter'}"
+        in told
+    )
+    assert "3 new and 1 pinned facility for 932 homes" in said(app) and "existing" not in said(app)
+    assert "compared with the lowest-average plan (k-means++) with the same pinned ones" in said(app)
+    assert ["square", "pinned facility"] in live(app).map["legend"]
+    assert live(app).plan["titles"][3] == "Pinned facility 1"
+    assert app.query_params["pins"] == "-121.20000,38.60000"
+    app.button(key="unpin").click().run()
+    assert not live(app).sites("pinned") and len(live(app).sites()) == 4
+    assert "pins" not in app.query_params
 
 
-def test_play_begins_again_at_the_end_and_stops_there(opened: Opened) -> None:
-    app = opened(t="100")
-    app.button(key="play").click().run()
-    assert dial(app) == 0
-    for _ in range(len(DIAL)):
-        app.run()
-        if app.button(key="play").label == "Play":
-            break
-    assert dial(app) == 100
-    assert app.button(key="play").label == "Play"
-
-
-def test_play_waits_for_a_browser_that_lags_and_slows_down_once(opened: Opened) -> None:
-    app = opened(t="0")
-    app.button(key="play").click().run()
-    usual = app.session_state["beat"]
-    shown, sent = dial(app.run()), dial(app.run())
-    for _ in range(3):  # beats that come before the browser has drawn what was sent
-        app.select_slider(key="t").set_value(shown).run()
-        assert dial(app) == sent
-        assert app.button(key="play").label == "Pause"
-    assert app.session_state["beat"] == 2 * usual
-    assert dial(app.run()) > sent
-
-
-def test_a_beat_from_before_the_pause_leaves_dial_and_page_agreed(opened: Opened) -> None:
-    app = opened(t="0")
-    app.button(key="play").click().run()
-    shown = dial(app.run())
-    app.run()
-    app.button(key="play").click().run()
-    app.select_slider(key="t").set_value(shown).run()
-    assert app.select_slider(key="t").proto.set_value, "the browser has moved on: it has to be told"
-    assert any(f"t = {shown:g} against" in block.value for block in app.markdown)
-    assert app.button(key="play").label == "Play"
+@pytest.mark.parametrize("pins", ["x", "1", "200,3", "nan,2", "1,2,3"])
+def test_a_broken_pin_is_told(opened: Opened, pins: str) -> None:
+    assert "longitude and latitude" in opened(pins=pins).warning[0].value
 
 
 def test_k_beyond_the_places_is_lowered_with_a_notice(opened: Opened) -> None:

@@ -9,17 +9,19 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.serving.jobs import tasks
-from pages.shared import session
+from pages.shared import cities, plans
+from pages.shared.cache import caches
 from pages.shared.markdown import JOINER
-from tests.pages.conftest import Opened, turn_to
+from tests.pages.conftest import PAGES, Opened, live, turn_to
 from tkm_core.clustering.descent import Problem, descend
 from tkm_core.clustering.path import TiltedPath
-from tkm_core.export import PlanFileError, plan_json
-from tkm_core.planning.plan import Plan, make_plan
+from tkm_core.export import PlanFileError, Shown, plan_json
+from tkm_core.planning import Plan, Reference, make_plan
+from tkm_core.progress import silent
+from tkm_core.residents import load_residents
 from tkm_core.residents.samples import load_sample
 
 CITY = {"dataset": "generated-301", "k": "3"}
-PAGES = ("plan", "data", "compare", "how_many", "lab")
 
 
 @pytest.fixture(scope="module")
@@ -66,13 +68,14 @@ def shown(app: AppTest) -> list[str]:
     parts += [element.proto.body for element in app.get("html")]
     parts += [element.proto.spec for element in app.get("plotly_chart")]
     parts += [element.proto.json for element in app.get("deck_gl_json_chart")]
+    parts += [element.proto.json for element in app.get("bidi_component")]
     return parts
 
 
 def visit_all(app: AppTest) -> dict[str, list[str]]:
     found = {}
     for page in PAGES:
-        app.session_state["race_n_iter"], app.session_state["race_starts"] = 20, 1
+        app.session_state["solvers_n_iter"], app.session_state["solvers_starts"] = 20, 1
         turn_to(app, page)
         assert not app.exception
         found[page] = shown(app)
@@ -96,8 +99,7 @@ def show(app: AppTest) -> str:
 
 
 def sites(app: AppTest) -> list[list[float]]:
-    deck = json.loads(app.get("deck_gl_json_chart")[0].proto.json)
-    return [row["p"] for layer in deck["layers"] if layer["id"] == "sites" for row in layer["data"]]
+    return live(app).sites()
 
 
 def test_a_forged_plan_file_changes_no_page_of_anybody_else(opened: Opened, honest: Plan) -> None:
@@ -119,7 +121,7 @@ def test_a_forged_plan_file_changes_no_page_of_anybody_else(opened: Opened, hone
 
 def test_what_is_shared_is_what_this_server_computed(opened: Opened, honest: Plan) -> None:
     show(give(opened, forged(honest, honest.path.centers * 0.5, honest.baseline), **CITY))
-    found = session.plan_of(session.sample_city("generated-301"), 3)
+    found = plans.part_of_other_work(cities.sample("generated-301"), 3, silent)
     np.testing.assert_array_equal(found.path.centers, honest.path.centers)
     np.testing.assert_array_equal(found.baseline, honest.baseline)
 
@@ -131,8 +133,8 @@ def test_an_opened_plan_is_shown_to_who_has_its_link_and_stays(opened: Opened, h
     assert owner.selectbox(key="dataset").format_func("upload") == "Opened plan: Generated city, 301"
     theirs = sites(owner)
     assert theirs != honest.centers_lonlat(5).round(6).tolist()
-    for shelf in (session.shelves().plans, session.shelves().results, session.shelves().figures):
-        shelf.remove_about(token)
+    for cache in (caches().plans, caches().results, caches().figures):
+        cache.remove_about(token)
     guest = opened(**{name: owner.query_params[name] for name in owner.query_params})
     assert sites(guest) == theirs, "it is not computed anew when there is no room for plans"
     turn_to(guest, "data")
@@ -146,10 +148,9 @@ def test_another_number_of_facilities_is_computed(opened: Opened, honest: Plan) 
     app = give(opened, forged(honest, honest.path.centers * 0.5, honest.baseline), **CITY)
     show(app)
     app.number_input(key="k").set_value(2).run()
-    fresh = make_plan(honest.residents, 2)
-    np.testing.assert_allclose(
-        sites(app), fresh.centers_lonlat(fresh.index(app.select_slider(key="t").value)), atol=1e-6
-    )
+    t = live(app).t
+    fresh = make_plan(honest.residents, 2).with_stop(t)
+    np.testing.assert_allclose(sites(app), fresh.centers_lonlat(fresh.index(t)), atol=1e-6)
 
 
 def test_an_upload_that_is_removed_takes_the_plans_opened_for_it_along(opened: Opened) -> None:
@@ -159,14 +160,14 @@ def test_an_upload_that_is_removed_takes_the_plans_opened_for_it_along(opened: O
     owner.button(key="use_upload").click().run()
     turn_to(owner, "plan")
     upload = owner.query_params["upload"]
-    residents = session.shelves().uploads.get(upload).residents
+    residents = caches().uploads.get(upload).residents
     guest = give(opened, plan_json(make_plan(residents, 2), 3), dataset="upload", upload=upload)
     token = show(guest)
     assert token != upload
     turn_to(owner, "data")
     owner.button(key="forget").click().run()
     for word in (upload, token):
-        kept = [key for shelf in vars(session.shelves()).values() for key in shelf._kept if word in repr(key)]
+        kept = [key for cache in vars(caches()).values() for key in cache._kept if word in repr(key)]
         assert not kept
 
 
@@ -195,5 +196,31 @@ def test_words_of_a_plan_file_are_text(
 
         monkeypatch.setattr(tasks, "plan_file", refused)
     app = give(opened, json.dumps(document).encode(), **CITY)
-    said = (app.error if where == "error" else app.info)[0].value
+    said = (app.info if where == "version" else app.error)[0].value
     assert r"\[Log in\](//e.example)" in said and f"www{JOINER}.e.example"[:20] in said
+
+
+def test_a_plan_file_with_its_data_opens_anywhere_as_it_was(opened: Opened) -> None:
+    rows = "".join(f"Part {i},{13 + i / 99:.4f},{52 + i * 7 % 20 / 99:.4f},{i + 3}\n" for i in range(60))
+    residents = load_residents(f"name,lon,lat,population\n{rows}".encode(), name="town.csv")
+    plan = make_plan(residents, 2, fixed_lonlat=[[13.3, 52.1]], fixed_names=["Library"])
+    plan = plan.against(Reference("saved", "Last year's plan", plan.centers_lonlat(0)))
+    shown_then = Shown("My town", "people", "mi", 2500.0)
+    app = give(opened, plan_json(plan, 3, residents=True, shown=shown_then))
+    assert "it is the same plan" in app.info[0].value
+    show(app)
+    assert app.selectbox(key="dataset").format_func("upload") == "Opened plan: My town"
+    assert app.session_state["units"] == "mi" and app.session_state["standard"] == 1.6
+    assert "Last year's plan" in app.selectbox(key="against").options[0]
+    np.testing.assert_allclose(sites(app), plan.centers_lonlat(3)[:2], atol=1e-6)
+    token = app.query_params["upload"]
+    again = caches().uploads.get(token).residents
+    assert again.places.tolist() == residents.places.tolist()
+    assert list(again.attributes) == ["name", "lon", "lat", "population"]
+
+
+def test_a_plan_file_without_its_data_says_which_it_needs_and_shows_nothing(opened: Opened) -> None:
+    residents = load_sample("generated", n=233)
+    app = give(opened, plan_json(make_plan(residents, 2), 1))
+    assert "It needs the data it was made with" in app.error[0].value and "233 points" in app.error[0].value
+    assert not app.info and "show_plan_file" not in {button.key for button in app.button}

@@ -1,4 +1,4 @@
-"""The frame: the shelf, and the address."""
+"""The frame: the cache, and the address."""
 
 import threading
 import time
@@ -9,86 +9,87 @@ from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import address, downloads, session
-from pages.shared.cache import Shelf
+from pages.shared import address, downloads, long_work
+from pages.shared.cache import Cache, caches
 from pages.shared.markdown import JOINER, escaped
+from pages.shared.state import Visit
 
 
-def test_shelf_forgets_the_longest_unused() -> None:
-    shelf: Shelf[int] = Shelf(room=3)
-    shelf.put("a", 1)
-    shelf.put("b", 2)
-    shelf.put("c", 3)
-    shelf.get("a")
-    shelf.put("d", 4)
-    assert shelf.get("b") is None
-    assert [shelf.get(key) for key in "acd"] == [1, 3, 4]
+def test_a_cache_forgets_the_longest_unused() -> None:
+    cache: Cache[int] = Cache(room=3)
+    cache.put("a", 1)
+    cache.put("b", 2)
+    cache.put("c", 3)
+    cache.get("a")
+    cache.put("d", 4)
+    assert cache.get("b") is None
+    assert [cache.get(key) for key in "acd"] == [1, 3, 4]
 
 
-def test_shelf_always_keeps_the_last_however_heavy() -> None:
-    shelf: Shelf[str] = Shelf(room=1)
-    shelf.put("small", "x")
-    shelf.put("huge", "y", weight=100)
-    assert shelf.get("huge") == "y"
-    assert shelf.get("small") is None
+def test_a_cache_always_keeps_the_last_however_heavy() -> None:
+    cache: Cache[str] = Cache(room=1)
+    cache.put("small", "x")
+    cache.put("huge", "y", weight=100)
+    assert cache.get("huge") == "y"
+    assert cache.get("small") is None
 
 
-def test_shelf_forgets_after_its_hours() -> None:
+def test_a_cache_forgets_after_its_hours() -> None:
     now = [0.0]
-    shelf: Shelf[int] = Shelf(room=9, hours=1, clock=lambda: now[0])
-    shelf.put("a", 1)
+    cache: Cache[int] = Cache(room=9, hours=1, clock=lambda: now[0])
+    cache.put("a", 1)
     now[0] = 3599
-    assert shelf.get("a") == 1
+    assert cache.get("a") == 1
     now[0] = 3599 + 3601
-    assert shelf.get("a") is None
+    assert cache.get("a") is None
 
 
-def test_shelf_forgets_after_its_hours_though_nobody_asks() -> None:
+def test_a_cache_forgets_after_its_hours_though_nobody_asks() -> None:
     now = [0.0]
-    shelf: Shelf[int] = Shelf(room=9, hours=1, clock=lambda: now[0])
-    shelf.put("a", 1)
+    cache: Cache[int] = Cache(room=9, hours=1, clock=lambda: now[0])
+    cache.put("a", 1)
     now[0] = 3601
-    shelf.tidy()
-    assert not shelf._kept
+    cache.tidy()
+    assert not cache._kept
 
 
 def test_a_removed_upload_takes_all_that_was_made_of_it_along() -> None:
-    shelves, token = session.shelves(), "token-of-an-upload-to-be-removed"
+    kept, token = caches(), "token-of-an-upload-to-be-removed"
     keys = {"uploads": token, "plans": (token, "f", 6, 0), "results": ("radius", token, "f", 6)}
     keys |= {
         "figures": ((token, "f", 6, 0), ("map", 3)),
         "files": (token, "f", b"", 3, "allocations", "csv"),
     }
     for name, key in keys.items():
-        getattr(shelves, name).put(key, SimpleNamespace(key=token, home=""))
+        getattr(kept, name).put(key, SimpleNamespace(key=token, home=""))
     opened = "token-of-a-plan-opened-for-that-upload"
-    shelves.uploads.put(opened, SimpleNamespace(key=opened, home=token))
-    shelves.figures.put(((opened, "f", 6, 0), ("map", 3)), b"x")
-    shelves.plans.put(("sacramento", "f", 6, 0), b"x")
+    kept.uploads.put(opened, SimpleNamespace(key=opened, home=token))
+    kept.figures.put(((opened, "f", 6, 0), ("map", 3)), b"x")
+    kept.plans.put(("sacramento", "f", 6, 0), b"x")
 
     def remove() -> None:
-        from pages.shared import address, session
+        from pages.shared import address, cities
 
         address.put("upload", "token-of-an-upload-to-be-removed")
-        session.forget_upload()
+        cities.forget_upload()
 
     guest = AppTest.from_function(remove).run()
     assert not guest.exception
     for name, key in keys.items():
-        assert getattr(shelves, name).get(key) is not None, f"{name}: only who brought it may remove it"
+        assert getattr(kept, name).get(key) is not None, f"{name}: only who brought it may remove it"
     owner = AppTest.from_function(remove)
-    owner.session_state["own"] = {token}
+    owner.session_state["visit"] = Visit(own={token})
     assert not owner.run().exception
     for name, key in keys.items():
-        assert getattr(shelves, name).get(key) is None, name
-    assert shelves.uploads.get(opened) is None, "its residents are the same"
-    assert shelves.figures.get(((opened, "f", 6, 0), ("map", 3))) is None
-    assert shelves.plans.get(("sacramento", "f", 6, 0)) == b"x"
-    shelves.plans.remove(("sacramento", "f", 6, 0))
+        assert getattr(kept, name).get(key) is None, name
+    assert kept.uploads.get(opened) is None, "its residents are the same"
+    assert kept.figures.get(((opened, "f", 6, 0), ("map", 3))) is None
+    assert kept.plans.get(("sacramento", "f", 6, 0)) == b"x"
+    kept.plans.remove(("sacramento", "f", 6, 0))
 
 
-def test_shelf_makes_a_thing_once_for_all_who_ask() -> None:
-    shelf: Shelf[int] = Shelf(room=9)
+def test_a_cache_makes_a_thing_once_for_all_who_ask() -> None:
+    cache: Cache[int] = Cache(room=9)
     made, waited, found = [], [], []
 
     def make() -> int:
@@ -97,7 +98,7 @@ def test_shelf_makes_a_thing_once_for_all_who_ask() -> None:
         return 7
 
     threads = [
-        threading.Thread(target=lambda: found.append(shelf.once("a", make, lambda: waited.append(1))))
+        threading.Thread(target=lambda: found.append(cache.once("a", make, lambda: waited.append(1))))
         for _ in range(4)
     ]
     for thread in threads:
@@ -109,15 +110,15 @@ def test_shelf_makes_a_thing_once_for_all_who_ask() -> None:
     assert waited
 
 
-def test_shelf_survives_work_that_was_stopped() -> None:
-    shelf: Shelf[int] = Shelf(room=9)
+def test_a_cache_survives_work_that_was_stopped() -> None:
+    cache: Cache[int] = Cache(room=9)
 
     def stopped() -> int:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        shelf.once("a", stopped, lambda: None)
-    assert shelf.once("a", lambda: 3, lambda: None) == 3
+        cache.once("a", stopped, lambda: None)
+    assert cache.once("a", lambda: 3, lambda: None) == 3
 
 
 def test_text_from_outside_is_harmless_in_markdown() -> None:
@@ -142,7 +143,8 @@ def test_whatever_goes_wrong_is_a_sentence_on_screen() -> None:
         from pages.shared.errors import told
 
         def draw() -> None:
-            {}["/secret/path"]
+            msg = "/secret/path"
+            raise KeyError(msg)
 
         told(draw)()
 
@@ -164,13 +166,13 @@ def test_a_shared_link_leads_to_the_path_that_a_proxy_serves(
     assert address.link() == f"https://city.example{shared}"
 
 
-def test_a_shelf_weighs_what_was_made() -> None:
-    shelf: Shelf[str] = Shelf(room=5)
+def test_a_cache_weighs_what_was_made() -> None:
+    cache: Cache[str] = Cache(room=5)
     for key in ("aaa", "bb"):
-        shelf.once(key, lambda key=key: key, lambda: None, len)
-    assert shelf.get("aaa") == "aaa"
-    shelf.once("c", lambda: "c", lambda: None, len)
-    assert shelf.get("bb") is None, "the longest unused went, since six do not fit"
+        cache.once(key, lambda key=key: key, lambda: None, len)
+    assert cache.get("aaa") == "aaa"
+    cache.once("c", lambda: "c", lambda: None, len)
+    assert cache.get("bb") is None, "the longest unused went, since six do not fit"
 
 
 def test_two_downloads_that_differ_in_one_byte_have_two_addresses() -> None:
@@ -188,3 +190,22 @@ def test_two_downloads_that_differ_in_one_byte_have_two_addresses() -> None:
         assert storage.get_file(name).content == content, "nobody is handed another's file"
         ids.add(name)
     assert len(ids) == 4
+
+
+def test_two_long_works_on_one_page_get_a_bar_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        from pages.shared import long_work
+        from pages.shared.cache import Cache
+
+        long_work.PATIENCE = 0.0
+        for label in ("One", "Two"):
+
+            def work(progress, label=label):  # type: ignore[no-untyped-def]
+                progress(0.5, "halfway")
+                return label
+
+            long_work.result(Cache(10), ("a test", label), label, work)
+
+    monkeypatch.setattr(long_work, "PATIENCE", long_work.PATIENCE)
+    app = AppTest.from_function(page).run()
+    assert not app.exception, app.exception

@@ -32,7 +32,7 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Asker]]:
     return pool.asked
 
 
-def test_plans_files_and_errands_are_asked_for_by_their_visitor(
+def test_plans_files_and_work_beside_a_page_are_asked_for_by_their_visitor(
     opened: Opened, noted: list[tuple[str, Asker]]
 ) -> None:
     app: AppTest = opened(dataset="generated-12k", k="7")

@@ -1,0 +1,238 @@
+"""The cities that are planned for: samples, uploads and opened plans, and which of them the address names."""
+
+from dataclasses import dataclass, replace
+
+from pages.shared import address, kept_data, notices, rules, state
+from pages.shared.cache import caches
+from pages.shared.markdown import plain
+from tkm_core.planning import FREE, Plan, Rules
+from tkm_core.residents import Existing, Residents, ResidentsError, find_sample, load_sample, nearby
+
+
+@dataclass(frozen=True)
+class City:
+    """The residents that are planned for, and what to call them.
+
+    Attributes
+    ----------
+    key : str
+        The sample's key, or a secret token: everything that is kept is kept under it, so what came from a visitor is
+        found only by those who have the token.
+    title, people : str
+        Plain words, whatever they are made from.
+    existing : Existing or None
+        Facilities that are there already; all but the closed ones stay.
+    closed : tuple of int
+        Which of them the plan closes, counted from 0.
+    saved : Plan or None
+        A plan that was opened from a file; it is shown for its number of facilities, its existing ones are `existing`.
+    home : str
+        Key of the city whose residents a saved plan is for.
+    rules : Rules
+        What a plan has to follow.
+    project : str
+        The project whose data these are: only for those who may see it.
+    scenario : str
+        The scenario that is open: its plan is shown as it was saved.
+    """
+
+    key: str
+    title: str
+    people: str
+    residents: Residents
+    source: str = ""
+    existing: Existing | None = None
+    closed: tuple[int, ...] = ()
+    saved: Plan | None = None
+    home: str = ""
+    rules: Rules = FREE
+    project: str = ""
+    scenario: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", plain(self.title, "Your data"))
+        object.__setattr__(self, "people", plain(self.people, "residents"))
+
+    @property
+    def key_with_existing(self) -> tuple[str, ...]:
+        """Everything a result depends on but the settings: residents, existing facilities, closed ones, rules."""
+        kept = () if self.existing is None else (self.existing.fingerprint,)
+        shut = (f"closed {self.closed}",) if self.closed else ()
+        told = () if self.rules == FREE else (self.rules.fingerprint,)
+        opened = (f"scenario {self.scenario}",) if self.scenario else ()
+        return self.key, self.residents.fingerprint, *kept, *shut, *told, *opened
+
+    @property
+    def staying(self) -> Existing | None:
+        """The existing facilities that the plan does not close; None if there are none."""
+        if self.existing is None:
+            return None
+        keep = [number for number in range(len(self.existing)) if number not in self.closed]
+        names = tuple(self.existing.names[number] for number in keep) if self.existing.names else ()
+        return replace(self.existing, lonlat=self.existing.lonlat[keep], names=names) if keep else None
+
+    def opened(self, k: int) -> Plan | None:
+        """The plan that was opened from a file, if it opens and closes as many facilities."""
+        saved = self.saved
+        return saved if saved is not None and (saved.k, saved.closed) == (k, self.closed) else None
+
+    @property
+    def size(self) -> str:
+        """How many there are, in a few words."""
+        count, total = len(self.residents), float(self.residents.weights.sum())
+        if abs(total - count) < 1e-9:
+            return f"{count:,} {self.people}, each counted once"
+        return f"{total:,.0f} {self.people} in {count:,} places"
+
+
+def current() -> City:
+    """The city that the address names, with the existing facilities if they are near it."""
+    place, found = _named_city(), existing()
+    if place.saved is None and found is not None and nearby(place.residents, found.lonlat).any():
+        place = replace(place, existing=found)
+    place = replace(place, closed=_closed(place))
+    told = rules.of(place.residents, place.existing) if place.saved is None else place.saved.rules
+    opened = kept_data.scenario()
+    return replace(place, rules=told, scenario="" if opened is None else opened[0].id)
+
+
+def _closed(place: City) -> tuple[int, ...]:
+    """Which of the existing facilities the address closes; of numbers that nobody has, a notice tells."""
+    if place.existing is None:
+        return ()
+    asked: list[int] = sorted(address.get("closed"))
+    known = [number for number in asked if number <= len(place.existing)]
+    if known != asked:
+        notices.add(f"Here you have {place.existing.words}: number {asked[-1]} cannot be closed.")
+        address.put("closed", known)
+    return tuple(number - 1 for number in known)
+
+
+def existing() -> Existing | None:
+    """The existing facilities that the address names, wherever they are; if they are gone, a notice says so."""
+    token = address.get("existing")
+    if not token:
+        return None
+    known = caches().existing.get(token)
+    if known is not None and (not known[1] or kept_data.may_see(known[1])):
+        return known[0]
+    stored = kept_data.existing(token)
+    if stored is None:
+        notices.add(kept_data.gone("The existing facilities of this link are"))
+        address.put("existing", "")
+        return None
+    row, found = stored
+    caches().existing.put(token, (found, row.project_id or ""), len(found))
+    return found
+
+
+def keep_existing(found: Existing) -> None:
+    """Take existing facilities into use: they get a new secret token, and the address names it."""
+    token = state.new_token()
+    caches().existing.put(token, (found, ""), len(found))
+    kept_data.write_existing(token, found)
+    address.put("existing", token)
+
+
+def leave_existing() -> None:
+    """Plan without the existing facilities; if they are this visitor's own, remove them from the server, too."""
+    token = address.get("existing")
+    found = caches().existing.get(token)
+    if found is not None and owns(token):
+        caches().existing.remove(token)
+        caches().remove_about(found[0].fingerprint)
+        kept_data.remove(token)
+    address.put("existing", "")
+    address.put("closed", [])
+
+
+def owns(token: str) -> bool:
+    """Whether this visitor brought what a token names."""
+    return token in state.visit().own or kept_data.owned(token)
+
+
+def _named_city() -> City:
+    """The city that the address names; what cannot be opened falls back to the first sample, with a notice."""
+    dataset, token = address.get("dataset"), address.get("upload")
+    if dataset == address.UPLOAD:
+        found = _uploaded(token)
+        if found is not None:
+            return found
+        notices.add(kept_data.gone("The uploaded data of this link are", " Showing a sample city instead."))
+        dataset = address.FIELDS["dataset"].default
+        address.put("dataset", dataset)
+        address.put("upload", "")
+    return sample(dataset)
+
+
+def _uploaded(token: str) -> City | None:
+    """The city that a token names: from memory, or from the store, where another server may have put it."""
+    found = caches().uploads.get(token)
+    if found is not None and (not found.project or kept_data.may_see(found.project)):
+        return found
+    stored = kept_data.residents(token)
+    if stored is None:
+        return None
+    row, residents = stored
+    place = City(token, row.title, row.people, residents, project=row.project_id or "")
+    return caches().uploads.put(token, place, max(len(residents), 1000))
+
+
+def sample(key: str) -> City:
+    """A sample, loaded once a process."""
+    found = find_sample(key)
+    if found is None:
+        msg = f"There is no sample called {key!r}."
+        raise ResidentsError(msg)
+
+    def load() -> City:
+        return City(key, found.title, found.unit_name, load_sample(key), f"{found.source} {found.licence}")
+
+    return caches().cities.once(key, load, weight=max(found.size, 1000))
+
+
+def keep_upload(residents: Residents, title: str, people: str, *, instead_of: str = "") -> City:
+    """Take a checked upload into use: it gets a new secret token, and the address names it.
+
+    Where it is this visitor's own data read anew, the token stays, so that links show them as they are now, and what
+    was made of them before goes.
+    """
+    token = instead_of if owns(instead_of) else state.new_token()
+    caches().remove_about(token)
+    if token == instead_of:
+        kept_data.remove(token)
+    kept = _keep_city(City(token, title, people, residents))
+    kept_data.write_residents(token, residents, kept.title, kept.people)
+    return kept
+
+
+def keep_plan(place: City, plan: Plan) -> City:
+    """Take a plan from a file into use: a city of its own, so that nobody else's plan is touched."""
+    home = place.home or place.key
+    kept = _keep_city(replace(place, key=state.new_token(), saved=plan, closed=plan.closed, home=home))
+    address.put("existing", "")
+    address.put("closed", [number + 1 for number in plan.closed])
+    return kept
+
+
+def _keep_city(place: City) -> City:
+    caches().uploads.put(place.key, place, max(len(place.residents), 1000))
+    address.put("dataset", address.UPLOAD)
+    address.put("upload", place.key)
+    address.put("scenario", "")
+    return place
+
+
+def forget_upload() -> None:
+    """Remove this visitor's upload and what was made of it from the server, and go back to the first sample.
+
+    Plans that somebody opened for these residents go, too. Of another visitor's upload nothing is removed.
+    """
+    token = address.get("upload")
+    if owns(token):
+        for key in [token, *(kept.key for kept in caches().uploads.values() if kept.home == token)]:
+            caches().remove_about(key)
+        state.visit().brought = None
+        kept_data.remove(token)
+    address.put("dataset", address.FIELDS["dataset"].default)
+    address.put("upload", "")

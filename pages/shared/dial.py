@@ -1,0 +1,60 @@
+"""The fairness dial: where it stands, and the slider of every page but Plan, whose live map has a dial of its own."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from pages.shared import address, state
+from tkm_core.planning import PLAN_T, Plan, nearest_stop
+from tkm_core.wording import dial_text
+
+
+def stops(plan: Plan | None = None) -> tuple[float, ...]:
+    """The settings of the dial: those of a plan, or the usual ones where there is no plan."""
+    return tuple(float(t) for t in (PLAN_T if plan is None else plan.t))
+
+
+def with_setting(plan: Plan) -> Plan:
+    """The plan with the setting that the address names among its stops: a link may name any t.
+
+    It stays a stop for the rest of the visit, so that the dial does not change under the hand.
+    """
+    t, visit = address.get("t"), state.visit()
+    if t not in plan.t:
+        visit.stop = t
+    return plan if visit.stop is None else plan.with_stop(visit.stop)
+
+
+def nearest(t: float, settings: Sequence[float]) -> float:
+    """The setting that is nearest in proportion.
+
+    >>> nearest(0.34, (0.0, 0.3, 0.35, 100.0)), nearest(0.1, (0.0, 0.3)), nearest(5000, (0.0, 0.3, 100.0))
+    (0.35, 0.0, 100.0)
+    """
+    return settings[nearest_stop(np.array(settings), t)]
+
+
+def setting(plan: Plan | None = None) -> float:
+    """Where the dial stands: what the address says, as near as the settings of the plan come to it."""
+    return nearest(address.get("t"), stops(plan))
+
+
+def slider(label: str, plan: Plan | None = None) -> float:
+    """The dial itself; it is drawn once on a page, and every page but Plan has the same."""
+    t = setting(plan)
+    if t != address.get("t"):
+        address.put("t", t)
+    return st.select_slider(
+        label,
+        options=stops(plan),
+        format_func=lambda t: f"t = {dial_text(t)}",
+        key="t",
+        persist_state="session",
+    )
+
+
+def turn_to(t: float) -> None:
+    """Turn the dial, even while it plays; a callback."""
+    state.visit().live_map.turned += 1
+    address.put("t", float(t))

@@ -1,0 +1,203 @@
+"""The live map of the Plan page: what it is given, and what follows from what a planner does on it."""
+
+import contextlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.live_map import Scene, show_map, show_sentence, told_json
+from pages.shared import address, dial, plans, screen, state
+from pages.shared.cities import City
+from tkm_core import figures
+from tkm_core.figures import Look, MapGround
+from tkm_core.planning import Plan
+from tkm_core.residents import Existing, Report
+from tkm_core.stories import Story, tell_move, tell_pins
+
+KEY, GROUP = "live_map", "plan"
+MAP_HEIGHT, PHONE_HEIGHT, BESIDE_HEIGHT = 580, 400, 460
+
+
+def pinned(place: City, k: int) -> tuple[City, int]:
+    """The city with the facilities that were pinned by hand, which stay where they are, and how many are left to place.
+
+    At least one is always placed: pins beyond that are let go.
+    """
+    pins = address.get("pins")[: max(0, k - 1)]
+    if place.saved is not None or not pins:
+        return place, k
+    before = place.existing
+    lonlat = np.array(pins) if before is None else np.concatenate([before.lonlat, np.array(pins)])
+    names = () if before is None or not before.names else (*before.names, *("",) * len(pins))
+    return replace(place, existing=Existing(lonlat, names, Report(), len(pins))), k - len(pins)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the browser needs to turn the dial by itself: made once for all who look at the same plan."""
+
+    ground: MapGround
+    plan: bytes
+    residents: bytes
+    areas: bytes | None
+    service: bytes | None
+    roads: bytes | None
+    stories: list[Story]
+
+
+def prepared(place: City, plan: Plan, look: Look, standard: float) -> Prepared:
+    """Work out every setting of a plan for the live map, or take it from the cache."""
+
+    def make() -> Prepared:
+        existing = None if place.existing is None else place.existing.lonlat
+        ground = figures.live_ground(place.residents, existing=existing)
+        stories = figures.live_stories(plan, look, standard)
+        return Prepared(
+            ground,
+            figures.live_plan(plan, ground, look, standard),
+            figures.live_residents(plan.residents, ground),
+            figures.live_areas(plan.residents, ground),
+            figures.live_service(plan, ground),
+            figures.street_ground(plan, ground),
+            stories,
+        )
+
+    return plans.kept(place, plan, ("live", look.unit, standard), make)
+
+
+def sentence(place: City, plan: Plan, i: int, story: Story, look: Look, standard: float) -> None:
+    """The sentence about this setting, and about all others while the dial turns."""
+    budget = address.get("budget")
+    stories = prepared(place, plan, look, standard).stories
+    told = [_words(one, plan, number, budget) for number, one in enumerate(stories)]
+    show_sentence(
+        told_json(plan.t, told),
+        _words(story, plan, i, budget),
+        at=i,
+        seen=state.visit().live_map.seen,
+        key="live_sentence",
+        group=GROUP,
+    )
+
+
+def _words(story: Story, plan: Plan, i: int, budget: float) -> list[Any]:
+    """A story with the small print below it: what is compared, and the budget."""
+    if not plan.k:  # nothing is placed, so nothing costs anything
+        return figures.live_words(story.headline, story.detail, story.context)
+    kept = "Within" if plan.meets_budget(i, budget) else "Beyond"
+    cost = f"{round(plan.cost_percent(i), 1) + 0.0:+.1f} %"  # never -0.0
+    context = f"{story.context} {kept} your budget of +{budget:g} % average distance: {cost}."
+    return figures.live_words(story.headline, story.detail, context)
+
+
+def dial_and_map(place: City, plan: Plan, i: int, look: Look, standard: float) -> None:
+    """The dial, and the map below it."""
+    parts = prepared(place, plan, look, standard)
+    scene = Scene(
+        parts.plan,
+        parts.residents,
+        look.colour,
+        look.layers,
+        figures.live_legend(plan, parts.ground, look),
+        figures.map_words(plan, i, plan.evaluation(i, standard), look),
+        streets=figures.live_streets(look),
+        areas=parts.areas,
+        service=parts.service,
+        roads=parts.roads,
+        pin=place.saved is None and plan.k > 1,
+        trial=_trial(plan, i, look, standard),
+    )
+    with st.container(key="t"):
+        show_map(
+            scene,
+            at=i,
+            seen=state.visit().live_map.seen,
+            turned=state.visit().live_map.turned,
+            height=PHONE_HEIGHT if screen.on_phone() else MAP_HEIGHT,
+            key=KEY,
+            group=GROUP,
+            on_said=_said,
+        )
+
+
+def pins(place: City, pinned_plan: Plan, k: int, look: Look) -> None:
+    """What pinned facilities cost, and the way to let them go."""
+    count = k - pinned_plan.k
+    if not count:
+        return
+    with st.spinner("Working out what the pins cost"):
+        free = plans.part_of_other_work(place, k, state.still_here)
+    told = tell_pins(pinned_plan, free, dial.setting(pinned_plan), count, unit=look.unit, people=look.people)
+    with st.container(horizontal=True, vertical_alignment="center", key="pins_row"):
+        st.markdown(told, width="content")
+        st.button("Set free", key="unpin", icon=":material/keep_off:", type="tertiary", on_click=_set_free)
+
+
+def replan_if_asked() -> None:
+    """Draw the whole page if a facility was pinned or set free: the plan is another one."""
+    live = state.visit().live_map
+    if live.replan:
+        live.replan = False
+        address.hold()
+        st.rerun()
+
+
+def _set_free() -> None:
+    address.put("pins", [])
+    state.visit().live_map.replan = True
+
+
+def _trial(plan: Plan, i: int, look: Look, standard: float) -> dict[str, Any] | None:
+    """The figures of a facility that was dragged, next to those of the plan."""
+    asked = state.visit().live_map.trial
+    if asked is None or asked[0] >= plan.k:
+        return None
+    j, *lonlat = asked
+    rows = tell_move(plan, i, j, lonlat, unit=look.unit, standard=standard, people=look.people)
+    shown = [[row.label, row.plan_text, row.reference_text, row.change_text, row.tone] for row in rows]
+    return {"j": j, "lonlat": lonlat, "rows": shown}
+
+
+def _said() -> None:
+    """Follow what the planner did on the map."""
+    with contextlib.suppress(
+        KeyError, TypeError, ValueError, OverflowError
+    ):  # no browser of ours says such a thing
+        _follow(state.widget(KEY)["said"])
+
+
+def _follow(told: Any) -> None:
+    live = state.visit().live_map
+    live.seen, live.trial = int(told["seq"]), None
+    t = float(told["t"])
+    if t >= 0:  # not NaN either
+        address.put("t", t)
+    if told["what"] not in ("move", "keep"):
+        return
+    lon, lat = (float(value) for value in told["lonlat"])
+    if not (-180 <= lon <= 180 and -85 <= lat <= 85):
+        return
+    if told["what"] == "move":
+        live.trial = (max(0, int(told["j"])), lon, lat)
+    else:
+        address.put("pins", [*address.get("pins"), (round(lon, 5), round(lat, 5))])
+        live.replan = True
+
+
+def beside(place: City, plan: Plan, look: Look, standard: float, *, key: str, group: str) -> None:
+    """The map of a plan at its one setting, to be looked at beside another; all of a group move in step."""
+    parts = prepared(place, plan, look, standard)
+    scene = Scene(
+        parts.plan,
+        parts.residents,
+        look.colour,
+        look.layers,
+        figures.live_legend(plan, parts.ground, look),
+        figures.map_words(plan, 0, plan.evaluation(0, standard), look),
+        streets=figures.live_streets(look),
+        touch=False,
+    )
+    height = PHONE_HEIGHT if screen.on_phone() else BESIDE_HEIGHT
+    show_map(scene, at=0, seen=0, height=height, key=key, group=group, on_said=lambda: None)

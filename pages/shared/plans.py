@@ -1,0 +1,131 @@
+"""Plans and their figures for a visitor: made once for the same residents, whoever asks."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from hashlib import blake2b
+from typing import TypeVar, cast
+
+import numpy as np
+
+from pages.serving.jobs import tasks
+from pages.shared import kept_data, long_work, references
+from pages.shared.cache import caches
+from pages.shared.cities import City
+from tkm_core.export import PlanFile, Restored
+from tkm_core.figures import DrawnDeck, DrawnFigure
+from tkm_core.planning import FREE, NONE_EXISTING, Plan, Reference, usual_reference
+from tkm_core.progress import Progress
+
+D = TypeVar("D", DrawnDeck, DrawnFigure)
+K = TypeVar("K")
+SEED = 0
+
+
+def plan_of(place: City, k: int) -> Plan:
+    """The plan for k facilities, next to what it is compared with.
+
+    It is computed once for these residents, whatever t is, or it is the one that was opened.
+    """
+    made = place.opened(k)
+    if made is None:
+        new = "" if place.existing is None else "new "
+        facilities = f"1 {new}facility" if k == 1 else f"{k} {new}facilities"
+        made = long_work.result(
+            caches().plans,
+            _key(place, k),
+            f"Placing {facilities} for {place.title}" if k else f"Measuring {place.title} as it is today",
+            lambda progress: _make(place, k, progress),
+            weight=_weight(place),
+        )
+    return against(place, made, references.chosen(place))
+
+
+def against(place: City, plan: Plan, reference: Reference) -> Plan:
+    """The same plan, compared with something else; kept, so that its figures are worked out once."""
+    if plan.reference == reference:
+        return plan
+    found = caches().results.once(
+        ("against", _key(place, plan.k), _path(plan), reference),
+        lambda: plan.against(reference),
+        weight=max(1.0, len(place.residents) / 50_000),
+    )
+    return cast("Plan", found)
+
+
+def part_of_other_work(place: City, k: int, progress: Progress) -> Plan:
+    """The plan for k facilities, computed as part of other long work, which tells how far it is."""
+    return caches().plans.once(
+        _key(place, k),
+        lambda: _make(place, k, progress),
+        lambda: progress(0.0, long_work.WAITING),
+        _weight(place),
+    )
+
+
+def _make(place: City, k: int, progress: Progress) -> Plan:
+    if place.scenario:
+        return _as_saved(place, k, progress) or part_of_other_work(replace(place, scenario=""), k, progress)
+    return tasks.plan(
+        place.residents,
+        k,
+        existing=place.existing,
+        closed=place.closed,
+        rules=place.rules,
+        random_state=SEED,
+        progress=progress,
+    )
+
+
+def _as_saved(place: City, k: int, progress: Progress) -> Plan | None:
+    """The plan of the scenario that is open, as it was saved; None if the settings have changed since then."""
+    saved = kept_data.plan_file(place.scenario)
+    fixed = NONE_EXISTING.lonlat if place.existing is None else place.existing.lonlat
+    if (
+        saved is None
+        or place.rules != FREE
+        or (saved.k, saved.closed, saved.fingerprint) != (k, place.closed, place.residents.fingerprint)
+        or not np.array_equal(saved.fixed_lonlat, fixed)
+    ):
+        return None
+    made = tasks.restored(place.scenario, saved, place.residents, progress).plan
+    kept = place.existing or made.existing
+    return replace(made, existing=kept, reference=usual_reference(kept))
+
+
+def _key(place: City, k: int) -> Hashable:
+    return *place.key_with_existing, k, SEED
+
+
+def _path(plan: Plan) -> bytes:
+    """A digest of where a plan's facilities stand: one from a file may differ from the one made here."""
+    return blake2b(plan.t.tobytes() + plan.path.centers.tobytes(), digest_size=16).digest()
+
+
+def _weight(place: City) -> float:
+    return max(len(place.residents), 20_000)
+
+
+def restored(place: City, digest: str, saved: PlanFile) -> Restored:
+    """A plan brought back from a file, with a progress bar where it has to be made anew."""
+    found = long_work.result(
+        caches().results,
+        ("restored", *place.key_with_existing, digest),
+        f"Opening the plan for {place.title}",
+        lambda progress: tasks.restored(digest, saved, place.residents, progress),
+        weight=max(1.0, len(place.residents) / 50_000),
+    )
+    return cast("Restored", found)
+
+
+def kept(place: City, plan: Plan, what: Hashable, make: Callable[[], K]) -> K:
+    """Something made of the plan of a city, once for all who ask for the same; `what` says what it depends on."""
+    return cast(
+        "K",
+        caches().results.once(("of plan", _key(place, plan.k), plan.reference, _path(plan), what), make),
+    )
+
+
+def drawn(place: City, plan: Plan, what: Hashable, draw: Callable[[], D]) -> D:
+    """A figure of the plan of a city, drawn once for all who ask for the same; `what` says what else it depends on."""
+    key = (_key(place, plan.k), plan.reference, _path(plan), what)
+    return cast("D", caches().figures.once(key, draw, weight=lambda made: made.size))

@@ -1,0 +1,243 @@
+"""Scenarios for a visitor: save the plan on screen, open one again, and what several say side by side."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.serving.jobs import tasks
+from pages.serving.store import Draft, Project, Scenario, StoreError, store
+from pages.shared import address, cities, dial, kept_data, notices, screen, state
+from pages.shared.cache import caches
+from pages.shared.compared_methods import ground_of
+from pages.shared.markdown import escaped
+from tkm_core import figures
+from tkm_core.export import plan_json, saved_reference
+from tkm_core.measures import COMPARED, MEASURES, SAVED, figure_decimals, shown_in
+from tkm_core.planning import FREE, Plan
+from tkm_core.residents import find_sample
+from tkm_core.stories import facilities_text
+from tkm_core.version import VERSION
+from tkm_core.wording import dial_text
+
+THEMES = ("light", "dark")
+# what only plans under rules need, which are not saved
+OF_RULES = ("places", "roads", "table", "by", "measure", "direction", "most", "least", "equal")
+
+
+def at_the_side(place: cities.City, plan: Plan) -> None:
+    """On the Plan page: the scenario that is open, and the button that saves the plan on screen."""
+    if screen.presenting():
+        return
+    opened = kept_data.scenario()
+    with st.sidebar:
+        st.button(
+            "Save as scenario",
+            key="save_scenario",
+            icon=":material/save:",
+            on_click=_save_and_say,
+            args=(place, plan),
+            disabled=place.rules != FREE,
+            help="Kept with its data and its exact plan. You find it on the Scenarios page, tomorrow as well."
+            if place.rules == FREE
+            else "Plans under the rules of the Sites page cannot be saved as scenarios yet.",
+            width="stretch",
+        )
+        if opened is None:
+            return
+        st.markdown(f":small[:gray[Open scenario: **{escaped(opened[0].name)}**]]")
+        if opened[0].made_with != VERSION:
+            st.markdown(
+                f":small[:gray[It was saved by version {escaped(opened[0].made_with)} and is shown as it was; this is "
+                f"version {VERSION}.]]"
+            )
+        st.button(
+            "Plan anew",
+            key="plan_anew",
+            icon=":material/refresh:",
+            type="tertiary",
+            on_click=lambda: address.put("scenario", ""),
+            help="Leave the saved plan and compute it again with the same settings and this version's solver.",
+        )
+
+
+def _save_and_say(place: cities.City, plan: Plan) -> None:
+    try:
+        made = save(place, plan)
+    except StoreError as problem:
+        notices.add(str(problem))
+    else:
+        st.toast(escaped(f"Saved as “{made.name}”."), icon=":material/check:")
+
+
+def save(place: cities.City, plan: Plan) -> Scenario:
+    """Save the plan on screen: in the project in use, or in a new one that is called after the city."""
+    i = plan.index(dial.setting(plan))
+    project, opened = project_in_use(), kept_data.scenario()
+    names = (
+        {one.name for one in store().scenarios_of(kept_data.actor(), project.id, pictures=False)}
+        if project is not None
+        else set()
+    )
+    draft = Draft(
+        _unused(_name(plan, i), names),
+        _settings(place),
+        told(plan, i, place),
+        plan_json(plan, i),
+        pictures=_pictures(place, plan, i),
+        parent="" if opened is None else opened[0].id,
+    )
+    made, secret = store().save_scenario(
+        kept_data.actor(),
+        draft,
+        None if project is None else project.id,
+        title=place.title,
+        own=state.visit().own,
+    )
+    if secret:
+        address.put("project", secret)
+    state.visit().project = made.project_id
+    return made
+
+
+def project_in_use() -> Project | None:
+    """Where the next scenario goes: the project of the open one, the one chosen last, or the one changed last."""
+    opened = kept_data.scenario()
+    if opened is not None and opened[1].can_edit:
+        return opened[1]
+    mine = [one for one in store().projects_of(kept_data.actor()) if one.can_edit]
+    return next((one for one in mine if one.id == state.visit().project), mine[0] if mine else None)
+
+
+def told(plan: Plan, i: int, place: cities.City) -> dict[str, object]:
+    """What is kept of a plan beside its file: its measures in metres, and the curve it lies on."""
+    found = plan.evaluation(i)
+    return {
+        "measures": {key: float(getattr(found, key)) for key in shown_in(SAVED)},
+        "curve": {
+            key: [float(value) for value in getattr(plan.curve, key)]
+            for key in ("mean_distance", "largest_distance")
+        },
+        "facts": {
+            "fingerprint": place.residents.fingerprint,
+            "title": place.title,
+            "people": place.people,
+            "words": _name(plan, i),
+        },
+    }
+
+
+def _name(plan: Plan, i: int) -> str:
+    return f"{facilities_text(plan)}, t = {dial_text(plan.t[i])}" if plan.k else facilities_text(plan)
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """A name that no other scenario of the project has."""
+    candidates = [name, *(f"{name} ({number})" for number in range(2, len(taken) + 3))]
+    return next(one for one in candidates if one not in taken)
+
+
+def _settings(place: cities.City) -> dict[str, str]:
+    """The address of the plan; of a plan that was opened from a file, that of its residents."""
+    settings = {name: text for name, text in address.everything().items() if name not in OF_RULES}
+    if place.saved is None:
+        return settings
+    settings.pop("upload", None)
+    if find_sample(place.home) is not None:
+        settings["dataset"] = place.home
+    else:
+        settings["upload"] = place.home
+    if place.existing is not None:
+        cities.keep_existing(place.existing)
+        settings["existing"] = address.get("existing")
+        address.put("existing", "")
+    return settings
+
+
+def _pictures(place: cities.City, plan: Plan, i: int) -> dict[str, str]:
+    look, ground = screen.look(place), ground_of(place)
+    return {
+        theme: figures.small_plan_map(plan, i, ground, replace(look, theme=theme, streets=False))
+        for theme in THEMES
+    }
+
+
+def show(one: Scenario) -> None:
+    """Open a scenario on the Plan page."""
+    address.take(one.settings)
+    address.put("scenario", one.id)
+    state.visit().scenario = None
+    state.visit().project = one.project_id
+    st.switch_page(state.page("plan"))
+
+
+def measures(one: Scenario) -> dict[str, float]:
+    """The measures of a scenario, in metres."""
+    return cast("dict[str, float]", one.figures.get("measures", {}))
+
+
+def key_figures(one: Scenario, unit: str) -> list[str]:
+    """The three figures of a card."""
+    found = measures(one)
+    lines = []
+    for key in ("mean_distance", "largest_distance", "p95_distance"):
+        if key in found:
+            value = MEASURES[key].value(found[key], unit)
+            lines.append(f"{MEASURES[key].column}: **{value:,.{min(2, figure_decimals(value))}f} {unit}**")
+    return lines
+
+
+def table(chosen: Sequence[Scenario], unit: str) -> pd.DataFrame:
+    """The measures of scenarios side by side, as numbers."""
+    keys = [key for key in shown_in(SAVED) if all(key in measures(one) for one in chosen)]
+    shown = [key for key in shown_in(COMPARED) if key in keys] or keys
+    columns = {
+        one.name if [other.name for other in chosen].count(one.name) == 1 else f"{one.name} ({number})": [
+            float(MEASURES[key].value(measures(one)[key], unit)) for key in shown
+        ]
+        for number, one in enumerate(chosen, start=1)
+    }
+    return pd.DataFrame({"Measure": [MEASURES[key].heading(unit) for key in shown], **columns})
+
+
+def marked(found: pd.DataFrame, chosen: Sequence[Scenario]) -> pd.DataFrame:
+    """The same table as text, the best of each row in bold green; fewer is better in every one of these measures."""
+    numbers = found.drop(columns="Measure").to_numpy(dtype=float)
+    cells = []
+    for row in numbers:
+        digits = figure_decimals(*row)
+        rounded = np.round(row, digits)
+        cells.append(
+            [
+                f":green[**{value:,.{digits}f}**]"
+                if value == rounded.min() and len(chosen) > 1
+                else f"{value:,.{digits}f}"
+                for value in rounded
+            ]
+        )
+    names = [escaped(name) for name in found.columns[1:]]
+    return pd.DataFrame(
+        {"Measure": found["Measure"], **{name: [row[at] for row in cells] for at, name in enumerate(names)}}
+    )
+
+
+def against(one: Scenario, other: Scenario) -> tuple[Plan, int] | None:
+    """A scenario's plan next to another's, for the residents on screen; None if they are not theirs."""
+    place = cities.current()
+    prints = {scenario.figures.get("facts", {}).get("fingerprint") for scenario in (one, other)}
+    if prints != {place.residents.fingerprint}:
+        return None
+    first, second = kept_data.plan_file(one.id), kept_data.plan_file(other.id)
+    if first is None or second is None:
+        return None
+
+    def make() -> tuple[Plan, int]:
+        restored = tasks.restored(one.id, first, place.residents, state.still_here)
+        return restored.plan.against(saved_reference(second, other.name)), restored.i
+
+    with st.spinner("Working out who gains and who loses", show_time=True):
+        key = ("scenarios", *place.key_with_existing, one.id, other.id, other.version)
+        return cast("tuple[Plan, int]", caches().results.once(key, make))

@@ -1,0 +1,59 @@
+"""What the visitor looks at: theme, phone or desk, and the settings that only change how things are drawn."""
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.serving.config import config
+from pages.shared import address
+from tkm_core.figures import Look
+from tkm_core.units import KINDS, METRES
+
+if TYPE_CHECKING:
+    from pages.shared.cities import City
+
+
+def look(place: "City") -> Look:
+    """How figures of a city are drawn for this visitor now."""
+    return Look(
+        theme=theme(),
+        unit=unit(place),
+        colour=address.get("colour"),
+        layers=tuple(address.get("show")),
+        streets=address.get("ground") == "streets" and not config().offline_maps,
+        people=place.people,
+        lengths=address.get("units"),
+    )
+
+
+def unit(place: "City") -> str:
+    """The unit of trips: the visitor's for distances, minutes for travel times."""
+    chosen, possible = address.get("units"), KINDS[place.rules.unit].units
+    return chosen if chosen in possible else possible[0]
+
+
+def theme() -> str:
+    """The visitor's theme: "light" or "dark"."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def on_phone() -> bool:
+    """Whether the visitor's browser says it is a phone: maps are then fitted to a narrow screen."""
+    return "Mobi" in (st.context.headers.get("User-Agent") or "")
+
+
+def presenting() -> bool:
+    """Whether the Plan page is shown to a room: larger type, no sidebar."""
+    return bool(address.get("present"))
+
+
+def standard(place: "City") -> float:
+    """The service standard of a city, in metres or minutes."""
+    if place.rules.unit == "min":
+        return float(address.get("minutes"))
+    return standard_metres()
+
+
+def standard_metres() -> float:
+    """The service standard for distances, in metres."""
+    return float(address.get("standard")) * METRES[address.get("units")]

@@ -1,0 +1,333 @@
+"""Sites: what may be built where, how distance is measured, and how many people a facility can serve."""
+
+from dataclasses import replace
+from typing import cast
+
+import streamlit as st
+
+from pages.live_map import Canvas, follow_edits, show_editor
+from pages.serving.config import config
+from pages.shared import address, cities, markdown, notices, rules, screen, state, upload
+from pages.shared.cache import caches
+from tkm_core import figures
+from tkm_core.residents import ResidentsError, find_sample
+from tkm_core.streets import StreetsError
+from tkm_core.wording import counted
+
+KEY = "site_editor"
+UNITS = {"min": "minutes", "s": "seconds", "h": "hours", "m": "metres", "km": "kilometres", "mi": "miles"}
+KINDS = {"not_in": "No facility inside them", "only_in": "Facilities only inside them"}
+NO_RULES = (
+    "No rules yet: facilities may stand anywhere, distances are straight lines, people go to the nearest one."
+)
+MAP_HEIGHT, PHONE_HEIGHT = 560, 400
+
+
+def render() -> None:
+    """The rules in words and the map on which they are drawn; the settings beside it."""
+    place = cities.current()
+    notices.show()
+    st.title("What may be built where", anchor=False)
+    _in_words(place)
+    if place.saved is not None:
+        st.info(
+            "This plan was opened from a file and keeps its rules. To plan by other rules, choose the data set itself."
+        )
+        return
+    left, right = st.columns([1.5, 1], gap="large")
+    with left:
+        _editor(place)
+    with right:
+        where, far, room = st.tabs(["Where", "How far", "How many people"])
+        with where:
+            _sites(place)
+            _zones()
+        with far:
+            _travel(place)
+        with room:
+            _room(place)
+
+
+def _in_words(place: cities.City) -> None:
+    """Every rule as a sentence."""
+    told = place.rules.sentences(place.people)
+    st.markdown("\n".join(f"- {markdown.escaped(sentence)}" for sentence in told) or NO_RULES)
+
+
+def _editor(place: cities.City) -> None:
+    """The map: sites and zones are added, moved, named and removed on it."""
+    look = screen.look(place)
+    canvas = caches().results.once(
+        ("canvas", *place.key_with_existing, look.length_unit, look.people, place.rules.travel.fingerprint),
+        lambda: _canvas(place, look),
+    )
+    show_editor(
+        replace(cast("Canvas", canvas), streets=figures.live_streets(look)),
+        rules.places().drawing,
+        seen=state.visit().live_map.drawn,
+        height=PHONE_HEIGHT if screen.on_phone() else MAP_HEIGHT,
+        key=KEY,
+        on_said=_said,
+    )
+    beside = rules.places().shapes
+    if beside:
+        st.markdown(
+            f":small[:gray[{counted(len(beside), 'zone')} with holes or very many corners "
+            f"{'is' if len(beside) == 1 else 'are'} followed, too, but cannot be edited here.]]"
+        )
+
+
+def _canvas(place: cities.City, look: figures.Look) -> Canvas:
+    existing = place.existing
+    ground = figures.live_ground(place.residents, existing=None if existing is None else existing.lonlat)
+    return Canvas(
+        place=figures.live_place(place.residents, ground, look, existing=existing),
+        residents=figures.live_residents(place.residents, ground),
+        label=f"Map of {place.title} on which candidate sites and zones are drawn",
+        areas=figures.live_areas(place.residents, ground),
+        roads=rules.drawn_streets(),
+    )
+
+
+def _said() -> None:
+    """Follow what was drawn."""
+    live, before = state.visit().live_map, rules.places()
+    drawing, live.drawn = follow_edits(before.drawing, live.drawn, state.widget(KEY))
+    if drawing != before.drawing:
+        rules.keep_places(replace(before, drawing=drawing))
+
+
+def _sites(place: cities.City) -> None:
+    """Candidate sites: drawn, from a file, or the sample's own."""
+    st.subheader("Candidate sites", anchor=False)
+    sites, sample = rules.places().drawing.sites, find_sample(address.get("dataset"))
+    st.markdown(
+        f"{counted(len(sites), 'site')}: new facilities stand on these and nowhere else."
+        if sites
+        else "Facilities may stand anywhere. If only some parcels are possible, add them on the map or from a file; "
+        "columns with names and capacities are recognised."
+    )
+    if sample is not None and sample.sites_file and address.get("places") != rules.SAMPLE:
+        words = counted(len(sample.sites[0]), "site")
+        st.button(
+            f"Use the sample's {words}",
+            key="sample_sites",
+            icon=":material/place:",
+            on_click=lambda: address.put("places", rules.SAMPLE),
+        )
+    files = upload.SITES.files()
+    if files:
+        try:
+            found = upload.sites(files, place.residents)
+        except ResidentsError as problem:
+            upload.SITES.problem(problem)
+        else:
+            upload.SITES.understood(found.report)
+            if st.button(
+                f"Add {counted(len(found), 'site')}", type="primary", icon=":material/check:", key="use_sites"
+            ):
+                rules.add_sites(found)
+                upload.SITES.discard()
+                st.rerun()
+    if sites:
+        st.button(
+            "Remove all sites",
+            key="no_sites",
+            icon=":material/delete:",
+            on_click=lambda: _without(sites=True),
+        )
+
+
+def _zones() -> None:
+    """Zones: drawn, or from a file of polygons."""
+    st.subheader("Zones", anchor=False)
+    known = rules.places()
+    count = len(known.drawing.zones) + len(known.shapes)
+    st.markdown(
+        f"{counted(count, 'zone')} on the map."
+        if count
+        else "Draw a zone on the map, or bring polygons: districts in which facilities must stand, or an airport in "
+        "which they must not."
+    )
+    kind = st.radio("Zones from a file", list(KINDS), format_func=KINDS.__getitem__, key="zone_kind")
+    files = upload.ZONES.files()
+    if files:
+        try:
+            found = upload.zones(files)
+        except ResidentsError as problem:
+            st.error(markdown.escaped(str(problem)), icon=":material/error:")
+        else:
+            if st.button(
+                f"Add {counted(len(found), 'zone')}", type="primary", icon=":material/check:", key="use_zones"
+            ):
+                rules.add_zones(found, kind)
+                upload.ZONES.discard()
+                st.rerun()
+    if count:
+        st.button(
+            "Remove all zones",
+            key="no_zones",
+            icon=":material/delete:",
+            on_click=lambda: _without(zones=True),
+        )
+
+
+def _without(*, sites: bool = False, zones: bool = False) -> None:
+    known = rules.places()
+    drawing = known.drawing
+    if sites:
+        known = replace(known, drawing=replace(drawing, sites=()), room=())
+    if zones:
+        known = replace(known, drawing=replace(drawing, zones=()), shapes=())
+    rules.keep_places(known)
+
+
+def _travel(place: cities.City) -> None:
+    """Straight lines, along streets, or by the planner's own table."""
+    ways = ["straight"]
+    if rules.has_streets():
+        ways += rules.MODES
+    if address.get("table") and place.rules.sites is not None:
+        ways.append("table")
+    st.radio(
+        "Distances are measured",
+        ways,
+        format_func=rules.WAYS.__getitem__,
+        key="by",
+        persist_state="session",
+    )
+    if address.get("by") in rules.MODES:
+        _along_streets()
+    st.subheader("Streets", anchor=False)
+    _road_file()
+    st.subheader("Your own travel table", anchor=False)
+    _table_file()
+
+
+def _along_streets() -> None:
+    st.segmented_control(
+        "In",
+        ["minutes", "metres"],
+        format_func={"minutes": "minutes", "metres": "distance by road"}.__getitem__,
+        key="measure",
+        required=True,
+        persist_state="session",
+    )
+    st.radio(
+        "Which way",
+        ["there", "back"],
+        format_func={
+            "there": "People travel to the facility",
+            "back": "The facility drives out to people (fire, ambulance)",
+        }.__getitem__,
+        key="direction",
+        persist_state="session",
+        help="It makes a difference where there are one-way streets.",
+    )
+    found = rules.streets(address.get("by"))
+    if found is not None:
+        st.markdown(f":small[:gray[{markdown.escaped(str(found.report))}]]")
+
+
+def _road_file() -> None:
+    file, sample = rules.road_file(), find_sample(address.get("dataset"))
+    if file is not None:
+        st.markdown(f"Streets of **{markdown.escaped(file.name)}**.")
+        st.button(
+            "Remove these streets",
+            key="no_roads",
+            icon=":material/delete:",
+            on_click=rules.leave,
+            args=("roads",),
+        )
+        return
+    if sample is not None and sample.streets_path is not None:
+        st.markdown("This sample has its streets: choose above how people travel.")
+        return
+    st.markdown(
+        "Bring a road file to measure along streets: an OpenStreetMap extract (.osm.pbf, .osm, .osm.gz) or a layer of "
+        "lines (GeoPackage, zipped shapefile, GeoJSON). Nothing outside is asked."
+    )
+    given = st.file_uploader("Road file", key="road_file", max_upload_size=config().upload_mb)
+    if given is not None:
+        content = given.getvalue()
+        try:
+            upload.roads(given.name, content)
+        except (StreetsError, ResidentsError) as problem:
+            st.error(markdown.escaped(str(problem)), icon=":material/error:")
+            return
+        rules.keep_file("roads", given.name, content)
+        address.put("by", "walk")
+        st.rerun()
+
+
+def _table_file() -> None:
+    sample = find_sample(address.get("dataset"))
+    if address.get("table"):
+        st.markdown("Your table is here. It is used where sites have the names of its columns.")
+        st.button(
+            "Remove the table",
+            key="no_table",
+            icon=":material/delete:",
+            on_click=rules.leave,
+            args=("table",),
+        )
+        return
+    st.markdown(
+        "Driving times from your GIS, as CSV: columns *from*, *to* and the value; or a row for each home and a column "
+        "for each site. Names must be those of the residents and the sites. What is missing cannot be reached."
+    )
+    if sample is not None and sample.table_path is not None:
+        st.button(
+            "Use the sample's distances by road",
+            key="sample_table",
+            icon=":material/table:",
+            on_click=_sample_table,
+        )
+    unit = st.selectbox("Its values are in", list(UNITS), format_func=UNITS.__getitem__, key="table_unit")
+    given = st.file_uploader("Travel table", type=["csv", "txt"], key="table_file")
+    if given is not None:
+        rules.keep_file("table", given.name, given.getvalue(), unit)
+        address.put("by", "table")
+        st.rerun()
+
+
+def _sample_table() -> None:
+    address.put("table", rules.SAMPLE)
+    address.put("places", rules.SAMPLE)
+    address.put("by", "table")
+
+
+def _room(place: cities.City) -> None:
+    """How many people a facility serves, and whether groups count the same."""
+    for name, label, words in (
+        ("most", "At most", "More than that do not fit into one facility. 0: no limit."),
+        ("least", "At least", "A facility that serves fewer is not worth opening. 0: no limit."),
+    ):
+        st.number_input(
+            f"{label} so many {place.people} each",
+            min_value=0,
+            step=100,
+            key=name,
+            persist_state="session",
+            help=words,
+        )
+    st.markdown(
+        ":small[:gray[Where the nearest facility is full, people go to the next one with room left: as a whole, the "
+        "city travels as little as possible. A place may be split between two facilities.]]"
+    )
+    if place.residents.groups is not None:
+        st.checkbox(
+            "Every group counts the same",
+            value=bool(address.get("equal")),
+            key="equal_groups",
+            on_change=lambda: address.put("equal", "1" if state.widget("equal_groups") else ""),
+            help="A small group then weighs as much as a large one when places are chosen. The figures stay by people. "
+            "It cannot be combined with limited room.",
+        )
+
+
+if __name__ == "__main__":
+    from app import main
+
+    main()

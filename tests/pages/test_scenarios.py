@@ -1,0 +1,185 @@
+"""Scenarios: saved in one click, opened exactly as they were, on any server; only for those who may see them."""
+
+from typing import Any
+from unittest.mock import ANY
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.serving import people
+from pages.serving.store import Actor, Draft, store
+from pages.shared import kept_data
+from pages.shared.cache import caches
+from tests.pages.conftest import Opened, live, turn_dial, turn_to
+from tests.pages.test_pages import TABLE, upload
+
+CITY = {"dataset": "generated-301", "k": "3", "t": "0.3"}
+
+
+def forget() -> None:
+    """As if the server had been started anew: nothing is in memory."""
+    for cache in vars(caches()).values():
+        for key in list(cache._kept):
+            cache.remove(key)
+
+
+def text(app: AppTest) -> str:
+    return " ".join(block.value for block in app.markdown)
+
+
+def saved(opened: Opened, **query: str) -> AppTest:
+    app = opened(**(CITY | query))
+    app.button(key="save_scenario").click().run()
+    assert not app.exception and not app.warning
+    return app
+
+
+def button(app: AppTest, start: str) -> Any:
+    """The first button of a scenario whose key begins so."""
+    return next(
+        one for one in app.button if (one.key or "").startswith(start) and not one.key.endswith("_project")
+    )
+
+
+def cards(app: AppTest) -> int:
+    return sum(bool(one.key and one.key.startswith("open_")) for one in app.button)
+
+
+def test_an_upload_and_its_facilities_outlive_a_restart(opened: Opened) -> None:
+    mine = upload(opened, "town.csv", TABLE)
+    mine.button(key="use_upload").click().run()
+    token = (
+        mine.query_params["upload"][0]
+        if isinstance(mine.query_params["upload"], list)
+        else mine.query_params["upload"]
+    )
+    before = live(mine).sites()
+    forget()
+    again = opened(dataset="upload", upload=token)
+    assert not again.warning
+    assert "465 residents" in text(again)
+    np.testing.assert_array_equal(live(again).sites(), before)
+    turn_to(mine, "data")
+    mine.button(key="forget").click().run()
+    forget()
+    assert "no longer here" in opened(dataset="upload", upload=token).warning[0].value
+
+
+def test_a_scenario_is_saved_in_one_click_and_opens_exactly_as_it_was(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = saved(opened)
+    before, key = live(app).sites(), app.query_params["project"]
+    key = key[0] if isinstance(key, list) else key
+    forget()
+    later = opened("scenarios", project=key)
+    assert cards(later) == 1
+    assert "Nobody signs in on this server" in later.info[0].value
+    # a later version whose solver places facilities elsewhere
+    monkeypatch.setattr("pages.serving.jobs.tasks.plan", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("pages.shared.scenarios.VERSION", "99.0")
+    button(later, "open_").click().run()
+    turn_to(later, "plan")
+    assert not later.exception and not later.error
+    assert live(later).t == 0.3
+    np.testing.assert_allclose(live(later).sites(), before, atol=1e-9)
+    assert "is shown as it was; this is version 99.0" in text(later)
+
+
+def test_planning_goes_on_from_a_scenario(opened: Opened) -> None:
+    app = saved(opened)
+    turn_to(app, "scenarios")
+    button(app, "open_").click().run()
+    turn_to(app, "plan")
+    app.number_input(key="k").set_value(2).run()
+    assert len(live(app).sites()) == 2
+    app.button(key="save_scenario").click().run()
+    turn_to(app, "scenarios")
+    assert cards(app) == 2
+    for box in app.checkbox:
+        box.check()
+    app.run()
+    assert not app.exception and not app.error
+    assert "**From 3 facilities, t = 0.3 to 2 facilities, t = 0.3**" in text(app).replace("\\", "")
+    assert len(app.get("plotly_chart")) == 1
+    assert "farther" in text(app) or "closer" in text(app)
+
+
+def test_rename_note_duplicate_delete_and_undo(opened: Opened) -> None:
+    app = saved(opened)
+    turn_to(app, "scenarios")
+    name = next(one for one in app.text_input if one.key.startswith("name_"))
+    name.set_value("<b>Five</b> *clinics*")
+    button(app, "rename_").click().run()
+    assert "\\<b\\>Five\\</b\\> \\*clinics\\*" in text(app)
+    button(app, "double_").click().run()
+    assert cards(app) == 2
+    button(app, "delete_").click().run()
+    assert cards(app) == 1 and "was deleted" in text(app)
+    app.button(key="undo_delete").click().run()
+    assert cards(app) == 2
+    assert "brought back" in text(app) and "duplicated" in text(app)
+
+
+def test_data_of_a_project_are_only_for_those_who_may_see_it(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_data, "TRUST", 0.0)
+    mine = upload(opened, "town.csv", TABLE)
+    mine.button(key="use_upload").click().run()
+    mine.button(key="save_scenario").click().run()
+    turn_to(mine, "scenarios")
+    mine.selectbox(key="share_role").set_value("viewer")
+    mine.button(key="share").click().run()
+    key = mine.code[0].value.rpartition("=")[2]
+    guest = opened("scenarios", project=key)
+    assert cards(guest) == 1 and not [one for one in guest.button if one.key == "delete_project"]
+    button(guest, "open_").click().run()
+    turn_to(guest, "plan")
+    assert "465 residents" in text(guest)
+    token = guest.query_params["upload"]
+    token = token[0] if isinstance(token, list) else token
+    stranger = opened(dataset="upload", upload=token)
+    assert "no longer here" in stranger.warning[0].value, "its address alone opens nothing"
+    # the private link comes first, the new one last
+    [one for one in mine.button if one.key and one.key.startswith("revoke_")][-1].click().run()
+    turn_dial(guest, 1.0)
+    assert "no longer here" in guest.warning[0].value, "a withdrawn link opens nothing, whatever is in memory"
+
+
+def test_the_person_at_this_machine_finds_everything_again(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(people, "_for_many", False)
+    assert "project" in saved(opened).query_params, "somebody at another machine is not that person"
+    monkeypatch.setattr(people, "LOOPBACK", (ANY,))
+    app = saved(opened)
+    assert "project" not in app.query_params
+    again = opened("scenarios")
+    assert cards(again) >= 1 and not again.info
+
+
+def test_a_database_that_is_away_is_said_and_planning_goes_on(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pages.serving.store.problems import AWAY, AwayError
+
+    def away(*_: object, **__: object) -> None:
+        raise AwayError(AWAY)
+
+    for name in ("reading", "writing"):
+        monkeypatch.setattr(store().database, name, away)
+    app = opened(**CITY)
+    app.button(key="save_scenario").click().run()
+    assert "does not answer right now" in app.warning[0].value
+    assert len(live(app).sites()) == 3
+    turn_to(app, "scenarios")
+    assert "does not answer right now" in app.error[0].value
+
+
+def test_projects_of_others_are_not_listed(opened: Opened) -> None:
+    store().save_scenario(Actor("eve@example.org"), Draft("Eve's", {}, {}, b"{}"), title="Eve's project")
+    app = opened("scenarios", project="A" * 32)
+    assert "Nothing is saved yet" in text(app)
+    assert "Eve" not in text(app)

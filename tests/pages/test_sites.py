@@ -1,0 +1,137 @@
+"""The page Sites: rules are made there, travel in the address, and every plan follows them."""
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.live_map import Drawing, Site, Zone
+from pages.serving.jobs import files
+from pages.shared.rules import Places
+from tests.pages.conftest import Opened, live, turn_to
+from tkm_core.progress import silent
+from tkm_core.residents import SAMPLES, Zones, load_sample
+from tkm_core.sites import read_travel, site_path
+from tkm_core.streets import StreetsError, check_network, load_streets
+
+NAME = "East <script>alert(1)</script>"
+PARCELS = f"name,lat,lon,capacity\nNorth,38.70,-121.40,400\n{NAME},38.50,-121.20,\nWest,38.60,-121.50,900\n".encode()
+AIRPORT = {
+    "type": "Feature",
+    "properties": {"name": "Airport"},
+    "geometry": {
+        "type": "Polygon",
+        "coordinates": [[[-121.5, 38.4], [-121.2, 38.4], [-121.2, 38.8], [-121.5, 38.8], [-121.5, 38.4]]],
+    },
+}
+ROAD = b'{"type": "LineString", "coordinates": [[0, 0], [0.004, 0], [0.00898, 0]]}'
+
+
+def text(app: AppTest) -> str:
+    return " ".join(str(element.value) for kind in ("markdown", "title") for element in app.get(kind))
+
+
+def test_without_rules_it_says_so(opened: Opened) -> None:
+    app = opened("sites")
+    assert not app.exception
+    assert "No rules yet" in text(app)
+    assert app.radio(key="by").options == ["Straight lines"]
+
+
+def test_sites_of_a_file_carry_every_plan_with_a_proof(opened: Opened) -> None:
+    app = opened("sites", k="2")
+    app.file_uploader(key="sites_file").upload("parcels.csv", PARCELS, "text/csv").run()
+    app.button(key="use_sites").click().run()
+    assert not app.exception
+    assert "Facilities may stand on 3 candidate sites" in text(app)
+    assert "2 sites have a capacity of their own" in text(app)
+    turn_to(app, "plan")
+    assert not app.exception
+    stand = {tuple(place) for place in live(app).sites()}
+    assert stand <= {(-121.4, 38.7), (-121.2, 38.5), (-121.5, 38.6)}
+    assert len(stand) == 2
+    assert "better" in text(app)
+
+
+def test_a_zone_keeps_facilities_out(opened: Opened) -> None:
+    app = opened("sites", k="2")
+    app.file_uploader(key="zones_file").upload("airport.geojson", json.dumps(AIRPORT).encode(), "").run()
+    app.button(key="use_zones").click().run()
+    assert "No facility may stand in the zone “Airport”" in text(app)
+    turn_to(app, "plan")
+    assert not app.exception
+    for lon, lat in live(app).sites():
+        assert not (-121.4999 < lon < -121.2001 and 38.4001 < lat < 38.7999)
+
+
+def test_the_sample_table_is_the_distance_by_road(opened: Opened) -> None:
+    """Truth: `site_path` on the same table, at t = 0."""
+    app = opened("plan", dataset="san-francisco", places="sample", table="sample", by="table", k="4", t="0")
+    assert not app.exception
+    sample = SAMPLES["san-francisco"]
+    names, lonlat = sample.sites
+    home = load_sample("san-francisco")
+    travel = read_travel(sample.table_path, list(home.ids), names, unit="m")
+    path = site_path(travel.values, 4, t=[0.0], sample_weight=home.weights, random_state=0)
+    best = {tuple(np.round(lonlat[site], 6)) for site in path.sites[0]}
+    assert {tuple(np.round(place, 6)) for place in live(app).sites()} == best
+    assert "No plan on these sites is better" in text(app)
+
+
+def test_limited_room_is_kept(opened: Opened) -> None:
+    app = opened("plan", k="3", most="400")
+    assert not app.exception
+    assert "Each facility serves at most 400 homes" in text(app)
+    served = [float(people.replace(",", "")) for people in live(app).plan["served"][live(app).map["at"]]]
+    assert max(served) <= 400
+    assert sum(served) == len(load_sample("sacramento"))
+
+
+def test_too_little_room_is_said_with_numbers(opened: Opened) -> None:
+    app = opened("plan", k="2", most="100")
+    assert not app.exception
+    assert "200" in app.error[0].value
+    assert "932" in app.error[0].value
+
+
+def test_what_a_link_names_and_is_gone_is_said(opened: Opened) -> None:
+    app = opened("plan", places="x" * 30, by="walk")
+    assert not app.exception
+    told = " ".join(warning.value for warning in app.warning)
+    assert "candidate sites and zones of this link are no longer here" in told
+    assert "There are no streets here" in told
+
+
+def test_zones_that_overlap_themselves_are_mended() -> None:
+    bow = Zone("z", "Bow", "not_in", ((0.0, 0.0), (1.0, 1.0), (1.0, 0.0), (0.0, 1.0)))
+    found = Places(Drawing(zones=(bow,))).zones("not_in")
+    assert isinstance(found, Zones)
+    assert found.holds(np.array([[0.9, 0.5], [0.5, 0.9]])).tolist() == [True, False]
+
+
+def test_sites_keep_their_own_room() -> None:
+    spots = Drawing(sites=(Site("a", "A", (1.0, 2.0)), Site("b", "B", (1.5, 2.0))))
+    found = Places(spots, room=(("b", 50.0), ("gone", 9.0))).sites
+    assert found is not None
+    assert found.capacity is not None
+    assert found.capacity.tolist() == [np.inf, 50.0]
+
+
+def test_streets_come_from_a_reader_as_they_are() -> None:
+    here, there = (
+        load_streets(ROAD, mode="walk"),
+        files.streets("key", "road.geojson", ROAD, "walk", silent),
+    )
+    assert there.travel_times([[0, 0]], [[0.00898, 0]]) == here.travel_times([[0, 0]], [[0.00898, 0]])
+    with pytest.raises(StreetsError):
+        files.streets("other", "road.geojson", b"nonsense", "walk", silent)
+
+
+@pytest.mark.parametrize("field", ["start", "end", "classes", "shape_starts"])
+def test_streets_that_point_outside_of_themselves_are_refused(field: str) -> None:
+    found = load_streets(ROAD, mode="walk")
+    check_network(found.network, len(found.class_names))
+    getattr(found.network, field)[-1] = 30_000
+    with pytest.raises(ValueError, match="damaged"):
+        check_network(found.network, len(found.class_names))
