@@ -14,15 +14,14 @@ RUN python -m venv /opt/venv \
 
 COPY . /app
 WORKDIR /app
-# The solver is compiled here, for any processor of this kind: numba's cache is keyed on the processor's name
-# and on the time and size of each file, so both are settled before it is made, and never change afterwards.
+# The solver is compiled here, for any processor of this kind: what is compiled is kept under the processor's name.
 ENV NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=/opt/numba PATH=/opt/venv/bin:$PATH
 RUN find /app /opt/venv -name '*.py' -exec touch -d @1700000000 {} + \
  && python -m compileall -q --invalidation-mode unchecked-hash /app /opt/venv \
  && python -m tkm_core.clustering.compiled
 
 FROM base
-ARG VERSION=0.1.0
+ARG VERSION=unknown
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="EvenReach" \
       org.opencontainers.image.description="Where to put public facilities so that everyone is reached evenly" \
@@ -30,7 +29,8 @@ LABEL org.opencontainers.image.title="EvenReach" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 RUN groupadd --gid 10001 evenreach \
- && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin evenreach
+ && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin evenreach \
+ && install --directory --owner=10001 --group=10001 --mode=0700 /data
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /opt/numba /opt/numba
 COPY --from=build /app /app

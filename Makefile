@@ -1,13 +1,14 @@
-# make run: the app on a sample city.  make test: every check and test.
+# make run: the app on a sample city.  make test: every check and test.  make docs: the documentation, out/docs/index.html.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := .venv-tools
+DOCS := .venv-docs
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Only files whose hash the lock names, and only wheels: building from source would fetch build tools that no lock holds.
 INSTALL := pip install --quiet --require-hashes --only-binary :all: -r
 
-.PHONY: run test lint browser bench fuzz lock audit dist clean
+.PHONY: run test lint lint-js coverage browser docs pictures bench fuzz hooks lock versions audit dist clean
 
 run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
@@ -20,6 +21,31 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The types of the live map's JavaScript. Needs node, which nothing else does: CI runs it, `make test` does not.
+lint-js:
+	npx --yes --package typescript@5.9.3 tsc --project pages/live_map/jsconfig.json
+
+# Which lines the tests reach: a table here, and line by line in out/coverage/index.html.
+coverage: $(VENV)/.installed-dev browser
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet
+	$(BIN)/coverage report
+
+# Every warning is an error; nothing is fetched. The notebooks are run.
+docs: $(DOCS)/.installed
+	$(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env docs out/docs
+	$(DOCS)/bin/python -m docs.check_site out/docs
+
+# The tutorial's pictures of the app, taken anew.
+pictures: $(VENV)/.installed-dev browser
+	$(BIN)/python -m docs.pictures
+
+# ruff and mypy before each commit.
+hooks: $(VENV)/.installed-dev
+	$(BIN)/pre-commit install
+
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
 
@@ -29,30 +55,37 @@ fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.residents.fuzz --seconds $(SECONDS)
 	$(BIN)/python -m tests.clustering.hostile --count 2000
 
+# What the tests need of the system: a browser, and PostgreSQL (without it the store is tested with SQLite only).
 browser: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.browser.chromium
+	$(BIN)/python -m tests.serving.postgres
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-# The solver's kernels are compiled ahead, so that nobody waits for it later, and all of them anew when one changes: what
-# was compiled before holds the others as they were then.
-COMPILED := $(wildcard tkm_core/clustering/compiled/*.py) tkm_core/clustering/stand_ins.py
+# The solver is compiled ahead, so that nobody waits for it later.
+AHEAD := python -m tkm_core.clustering.compiled
+COMPILED := $(wildcard tkm_core/clustering/compiled/*.py) tkm_core/streets/compiled.py tkm_core/sites/compiled.py \
+	tkm_core/sites/transport.py
 $(VENV)/.installed: requirements.txt $(COMPILED) | $(VENV)/bin/python
 	$(BIN)/$(INSTALL) requirements.txt
-	find tkm_core -name '*.nb[ic]' -delete
-	$(BIN)/python -m tkm_core.clustering.compiled
+	$(BIN)/$(AHEAD)
 	touch $@
 
 $(VENV)/.installed-dev: requirements-dev.txt $(COMPILED) | $(VENV)/bin/python
 	$(BIN)/$(INSTALL) requirements-dev.txt
-	find tkm_core -name '*.nb[ic]' -delete
-	$(BIN)/python -m tkm_core.clustering.compiled
+	$(BIN)/$(AHEAD)
 	touch $@ $(VENV)/.installed
 
 $(TOOLS)/.installed: requirements-tools.txt
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/$(INSTALL) requirements-tools.txt
+	touch $@
+
+$(DOCS)/.installed: requirements-docs.txt $(COMPILED)
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/$(INSTALL) requirements-docs.txt
+	$(DOCS)/bin/$(AHEAD)
 	touch $@
 
 # Versions stay as they are while pyproject.toml allows it. Newer ones: make lock UPGRADE=--upgrade
@@ -62,7 +95,19 @@ COMPILE = $(TOOLS)/bin/uv pip compile --quiet --no-config --universal --python-v
 lock: $(TOOLS)/.installed
 	$(COMPILE) pyproject.toml --extra app --output-file requirements.txt
 	$(COMPILE) pyproject.toml --extra app --group dev --constraints requirements.txt --output-file requirements-dev.txt
+	$(COMPILE) pyproject.toml --extra app --group dev --group docs --constraints requirements-dev.txt --output-file requirements-docs.txt
 	$(COMPILE) --group tools --output-file requirements-tools.txt
+
+# Every test outside the browser with the oldest versions that pyproject.toml allows, or the newest: make versions RESOLUTION=highest
+RESOLUTION := lowest-direct
+VERSIONS := out/versions/$(RESOLUTION)
+versions: $(TOOLS)/.installed
+	mkdir -p $(VERSIONS)
+	$(COMPILE) --upgrade --resolution $(RESOLUTION) pyproject.toml --extra app --group dev --output-file $(VERSIONS)/requirements.txt
+	$(PYTHON) -m venv $(VERSIONS)/venv
+	$(VERSIONS)/venv/bin/$(INSTALL) $(VERSIONS)/requirements.txt
+	NUMBA_CACHE_DIR=$(CURDIR)/$(VERSIONS)/compiled $(VERSIONS)/venv/bin/python -m pytest --ignore tests/browser \
+		--deselect tests/serving/test_requirements.py::test_everything_installed_is_locked_at_that_version
 
 audit: $(TOOLS)/.installed
 	for lock in requirements*.txt; do $(TOOLS)/bin/pip-audit --strict --require-hashes --disable-pip -r $$lock || exit 1; done
@@ -75,4 +120,4 @@ dist: $(TOOLS)/.installed
 		--output-file dist/evenreach.cdx.json
 
 clean:
-	rm -rf $(VENV) $(TOOLS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) $(DOCS) build dist out .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis

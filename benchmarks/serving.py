@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO, Self
 
 ROOT = Path(__file__).resolve().parents[1]
-SECONDS = 90.0  # it may take to start on a busy machine
-STREAMLIT = ("streamlit", "run", "app.py", "--server.headless", "true", "--server.fileWatcherType", "none")
+SECONDS = 300.0  # it may take to start on a busy machine; one that ends is noticed at once
+STREAMLIT = ("--server.headless", "true", "--server.fileWatcherType", "none")
 
 
 def free_port() -> int:
@@ -32,6 +32,8 @@ class Server:
     ----------
     plain : bool
         True runs the app as ``streamlit run`` does, False as a team does.
+    script : str
+        What ``streamlit run`` runs.
     port : int, optional
         A free one by default.
     log : file, optional
@@ -44,6 +46,7 @@ class Server:
         self,
         *,
         plain: bool = False,
+        script: str = "app.py",
         port: int | None = None,
         log: int | IO[str] | None = subprocess.DEVNULL,
         **settings: str,
@@ -52,7 +55,7 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         if plain:
             own = ["--server.address", "127.0.0.1", "--server.port", str(self.port)]
-            command, health, where = [*STREAMLIT, *own], "_stcore/health", {}
+            command, health, where = ["streamlit", "run", script, *STREAMLIT, *own], "_stcore/health", {}
         else:
             command, health = ["pages.serving.server"], "healthz"
             where = {"EVENREACH_PORT": str(self.port), "EVENREACH_ADDRESS": "127.0.0.1"}
@@ -80,7 +83,7 @@ class Server:
     def stop(self) -> None:
         """End it as an operator does."""
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(SECONDS)
 
     def __enter__(self) -> Self:
         return self
