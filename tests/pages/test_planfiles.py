@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.serving.jobs import tasks
+from pages.serving.jobs import files
 from pages.shared import cities, plans
 from pages.shared.cache import caches
 from pages.shared.markdown import JOINER
@@ -194,7 +194,7 @@ def test_words_of_a_plan_file_are_text(
         def refused(*_: object) -> None:
             raise PlanFileError(hostile)
 
-        monkeypatch.setattr(tasks, "plan_file", refused)
+        monkeypatch.setattr(files, "plan_file", refused)
     app = give(opened, json.dumps(document).encode(), **CITY)
     said = (app.info if where == "version" else app.error)[0].value
     assert r"\[Log in\](//e.example)" in said and f"www{JOINER}.e.example"[:20] in said

@@ -216,7 +216,7 @@ PICTURE = np.zeros((3, 4, 4), dtype=np.uint8)
         (
             np.ones((3, 3), dtype=np.float32),
             {"corner": (5e9, 6e9, 1e9), "crs": 32631},
-            "do not lie in its area",
+            "do not lie in the official area",
         ),
     ],
 )
