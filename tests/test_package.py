@@ -98,7 +98,7 @@ def test_the_metadata_are_those_of_the_project(installed: Path) -> None:
         "tkm_core/residents/sample_cities/LICENSE-r5r.txt",
         "tkm_core/residents/sample_cities/LICENSE-spopt.txt",
     }
-    assert set(metadata.get_all("Provides-Extra")) == {"geo", "raster", "streets", "plot", "app"}
+    assert set(metadata.get_all("Provides-Extra")) == {"geo", "raster", "streets", "plot", "cluster", "app"}
     assert "Typing :: Typed" in metadata.get_all("Classifier")
     core = {
         re.split(r"[<>=\[]", line)[0] for line in metadata.get_all("Requires-Dist") if "extra ==" not in line

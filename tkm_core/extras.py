@@ -4,6 +4,7 @@ EXTRAS = {
     "raster": ("rasterio",),
     "streets": ("osmium",),
     "plot": ("orjson", "PIL", "plotly", "pydeck"),
+    "cluster": ("dask", "distributed", "fsspec"),
     "app": ("authlib", "httpx", "starlette", "streamlit", "uvicorn"),
 }
 """Packages of each extra by the name they are imported with; all others come with "geo"."""

@@ -15,14 +15,15 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CORE = PROJECT["project"]["dependencies"]
-GEO, RASTER, STREETS, PLOT, APP = (
-    PROJECT["project"]["optional-dependencies"][name] for name in ("geo", "raster", "streets", "plot", "app")
+GEO, RASTER, STREETS, PLOT, CLUSTER, APP = (
+    PROJECT["project"]["optional-dependencies"][name]
+    for name in ("geo", "raster", "streets", "plot", "cluster", "app")
 )
 DEV, DOCS, TOOLS = (PROJECT["dependency-groups"][name] for name in ("dev", "docs", "tools"))
 WANTED = {
-    "requirements.txt": [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP],
-    "requirements-dev.txt": [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP, *DEV],
-    "requirements-docs.txt": [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP, *DEV, *DOCS],
+    "requirements.txt": [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP],
+    "requirements-dev.txt": [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP, *DEV],
+    "requirements-docs.txt": [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP, *DEV, *DOCS],
     "requirements-tools.txt": TOOLS,
 }
 OURS = PROJECT["project"]["name"]
@@ -83,7 +84,7 @@ def test_everything_installed_is_locked_at_that_version() -> None:
 
 def test_every_requirement_says_why_and_where_it_begins() -> None:
     lines = (ROOT / "pyproject.toml").read_text(encoding="utf-8").splitlines()
-    for wanted in {*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP, *DEV, *DOCS, *TOOLS}:
+    for wanted in {*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP, *DEV, *DOCS, *TOOLS}:
         named = [line for line in lines if line.startswith(f'  "{wanted}",')]
         assert named
         assert all(re.fullmatch(r'  "\S+", # .{5,}', line) for line in named), named
@@ -91,7 +92,7 @@ def test_every_requirement_says_why_and_where_it_begins() -> None:
 
 
 def test_nothing_is_required_twice() -> None:
-    wanted = [Requirement(line).name for line in (*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP, *DEV, *DOCS)]
+    wanted = [Requirement(line).name for line in (*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP, *DEV, *DOCS)]
     wanted = [name for name in wanted if name != OURS]
     assert len(set(wanted)) == len(wanted)
 
@@ -99,8 +100,8 @@ def test_nothing_is_required_twice() -> None:
 @pytest.mark.parametrize(
     ("folders", "wanted"),
     [
-        (("app.py", "tkm_core/**/*.py", "pages/**/*.py"), [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP]),
-        (("tests/**/*.py", "benchmarks/**/*.py"), [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *APP, *DEV]),
+        (("app.py", "tkm_core/**/*.py", "pages/**/*.py"), [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP]),
+        (("tests/**/*.py", "benchmarks/**/*.py"), [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP, *DEV]),
     ],
 )
 def test_what_is_imported_is_required_by_name(folders: tuple[str, ...], wanted: list[str]) -> None:
