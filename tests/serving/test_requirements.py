@@ -92,7 +92,10 @@ def test_every_requirement_says_why_and_where_it_begins() -> None:
 
 
 def test_nothing_is_required_twice() -> None:
-    wanted = [Requirement(line).name for line in (*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP, *DEV, *DOCS)]
+    wanted = [
+        Requirement(line).name
+        for line in (*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP, *DEV, *DOCS)
+    ]
     wanted = [name for name in wanted if name != OURS]
     assert len(set(wanted)) == len(wanted)
 
@@ -100,8 +103,14 @@ def test_nothing_is_required_twice() -> None:
 @pytest.mark.parametrize(
     ("folders", "wanted"),
     [
-        (("app.py", "tkm_core/**/*.py", "pages/**/*.py"), [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP]),
-        (("tests/**/*.py", "benchmarks/**/*.py"), [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP, *DEV]),
+        (
+            ("app.py", "tkm_core/**/*.py", "pages/**/*.py"),
+            [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP],
+        ),
+        (
+            ("tests/**/*.py", "benchmarks/**/*.py"),
+            [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP, *DEV],
+        ),
     ],
 )
 def test_what_is_imported_is_required_by_name(folders: tuple[str, ...], wanted: list[str]) -> None:
