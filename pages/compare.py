@@ -218,7 +218,7 @@ def _per_method(
 def _maps(place: cities.City, plan: Plan, compared: Sequence[Compared], look: figures.Look) -> None:
     """Small maps side by side; the same colour is the same part of the city on each."""
     reference = plan.path.centers[plan.index(address.get("t"))]
-    numbers = [facility_numbers(reference, one.solution.centers) for one in compared]
+    numbers = [facility_numbers(reference, one.solution.centers, plan.n_existing) for one in compared]
     ground = compared_methods.ground_of(place)
     st.header("Where each method builds", anchor=False)
     st.html(small_maps(compared, numbers, ground, look, plan))

@@ -13,6 +13,7 @@ import { Shapes } from './shapes.js';
 /** @typedef {import('./plan_data.js').Plan} Plan @typedef {import('./plan_data.js').Point} Point */
 
 const NEAR = 7; // pixels from the pointer at which a resident is told about
+const SAME = 0.005; // of a kilometre, mile or minute: smaller changes are not told
 
 export class MapView extends GroundMap {
   /** @param {any} component */
@@ -206,8 +207,13 @@ export class MapView extends GroundMap {
       if (squared < best) [best, who] = [squared, i];
     }
     if (who < 0) return '';
-    const told = `${lengthText(plan, this.distance[who])} to ${plan.numbers[this.label[who]]}`;
-    return [plan.names?.[who], told].filter(Boolean).join('\n');
+    const people = residents.people[who];
+    const by = this.facilities.name(this.label[who]);
+    const counted = people === 1 ? '' : `${Math.round(people).toLocaleString('en-US')} ${plan.people}`;
+    const far = this.distance[who];
+    const gain = this.before[who] - far;
+    const closer = Math.abs(gain) < SAME * plan.unit.size ? '' : `${lengthText(plan, Math.abs(gain))} ${gain > 0 ? 'closer' : 'farther'} than ${plan.reference.than}`;
+    return [plan.names?.[who], counted, `${lengthText(plan, far)} to ${by.charAt(0).toLowerCase()}${by.slice(1)}`, closer].filter(Boolean).join('\n');
   }
 
   /** @param {Point} pixel */

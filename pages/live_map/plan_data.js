@@ -22,7 +22,7 @@
  * @property {boolean[]} jumps @property {number} k @property {string[]} titles @property {string[][] | null} titled  on sites, at every setting
  * @property {number[]} numbers
  * @property {string[]} kinds @property {Point[][]} xy @property {Point[][]} lonlat
- * @property {{xy: Point[], lonlat: Point[], tips: string[]}} reference
+ * @property {{xy: Point[], lonlat: Point[], tips: string[], than: string}} reference
  * @property {string[][] | null} served @property {string[][] | null} reach
  * @property {[Point | null, number | null, string][]} farthest
  * @property {(Point[] | null)[] | null} ways  of the farthest resident along the streets

@@ -294,7 +294,10 @@ def test_areas_are_drawn_as_areas_with_their_names(visit: Visit, maps: str) -> N
     box = page.locator(".live-map .map").bounding_box()
     assert box
     page.mouse.move(box["x"] + pixels[0], box["y"] + pixels[1])
-    expect(page.locator(".live-map .tip")).to_contain_text(named)
+    tip = page.locator(".live-map .tip")
+    expect(tip).to_contain_text(named)
+    facility = r"(existing facility 1, Town <b>hall</b>|new facility \d)"
+    assert re.search(rf"^[\d.]+ km to {facility}$", tip.inner_text(), re.MULTILINE), "in words, as text"
     page.get_by_role("button", name="Zoom in").click()
     page.wait_for_timeout(500)
     closer = state(page)["named"]

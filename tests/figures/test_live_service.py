@@ -167,6 +167,18 @@ def test_codes_are_no_names(ids: list[str], shown: bool) -> None:
     assert sent["names"] == (ids if shown else None)
 
 
+def test_names_are_those_of_places_not_of_groups() -> None:
+    where = [[1.4, 43.6], [1.5, 43.7], [1.6, 43.7]]
+    named = Residents.from_lonlat(where, places=["Mill", "Old town", "Quay"])
+    grouped = Residents.from_lonlat(where, groups=["North", "North", "South"])
+    repeated = Residents.from_lonlat(where * 2, places=["Mill", "Mill", "Quay"] * 2)
+    sent = [
+        json.loads(live_plan(make_plan(town, 1, t=[0]), live_ground(town), Look()))["names"]
+        for town in (named, grouped, repeated)
+    ]
+    assert sent == [["Mill", "Old town", "Quay"], None, None]
+
+
 def test_a_real_plan_on_sites_along_streets_is_sent_in_minutes() -> None:
     sample, streets = find_sample("porto-alegre"), sample_streets("porto-alegre")
     assert sample is not None

@@ -1,14 +1,20 @@
 """The report names places, and its style keeps headings with their tables."""
 
+import re
+from html import escape
+
 import geopandas as gpd
 import numpy as np
 import shapely
 
 from tkm_core.figures import Look, html_report
-from tkm_core.figures.report import STYLE
+from tkm_core.figures.report import ANYWHERE, CHOICE, STRAIGHT, STYLE
 from tkm_core.planning import make_plan
-from tkm_core.residents import load_residents
+from tkm_core.residents import Residents, Sites, load_residents, load_sample
+from tkm_core.sites import TravelTable
 from tkm_core.stories import tell_plan
+
+TEXT = r'<text x="(?!0\.0)([-\d.]+)"[^>]*text-anchor="(\w+)"[^>]*>([^<]*)'  # at 0 are those that are turned
 
 
 def test_the_report_names_new_sites_winners_and_losers() -> None:
@@ -35,6 +41,38 @@ def test_the_report_names_new_sites_winners_and_losers() -> None:
     listed = page[page.index("Places that gain most") : page.index("Places that lose most")]
     assert best in listed
     assert "No place loses against today." in page, "with two more facilities nobody travels farther"
+
+
+def test_the_report_says_what_the_plan_had_to_follow() -> None:
+    """Nothing about straight lines in a plan by a travel table, nor about land on sites that were chosen for it."""
+    rng = np.random.default_rng(1)
+    homes, sites = (
+        rng.uniform([1.0, 43.0], [1.1, 43.1], (40, 2)),
+        rng.uniform([1.0, 43.0], [1.1, 43.1], (5, 2)),
+    )
+    town = Residents.from_lonlat(homes)
+    free = make_plan(town, 2, t=[0, 1])
+    table = TravelTable(rng.uniform(1, 20, (40, 5)), "min", 0, np.empty(0, int), ())
+    ruled = make_plan(town, 2, t=[0, 1], travel=table, sites=Sites(sites), capacity=30)
+    pages = [html_report(plan, 1, tell_plan(plan, 1), Look(), title="Town") for plan in (free, ruled)]
+    for sentence, shown in {STRAIGHT: [True, False], ANYWHERE: [True, False], CHOICE: [True, True]}.items():
+        assert [sentence in page for page in pages] == shown
+    for sentence in [*ruled.rules.sentences("residents"), ruled.proof(1)]:
+        assert [escape(sentence) in page for page in pages] == [False, True]
+
+
+def test_no_word_in_a_chart_is_cut_off() -> None:
+    """Every text of the charts stands within its picture, wherever the budget ends."""
+    town = load_sample("sacramento")
+    plan = make_plan(town, 4, t=[0, 1, 10], fixed_lonlat=town.lonlat[:3])
+    for budget in (0, 5, 20, 50):
+        page = html_report(plan, 1, tell_plan(plan, 1), Look(), title="Town", budget=budget)
+        for picture in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+            width = float(re.search(r'viewBox="0 0 (\d+)', picture)[1])
+            for x, anchor, told in re.findall(TEXT, picture):
+                wide = 6.2 * len(told)
+                left = float(x) - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
+                assert left > -8 and left + wide < width + 8, (budget, told)
 
 
 def test_headings_stay_with_their_tables_and_long_words_wrap() -> None:

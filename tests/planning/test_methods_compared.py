@@ -146,6 +146,15 @@ def test_numbers_pair_each_site_with_the_nearest_in_all() -> None:
     assert sorted(facility_numbers(reference, more).tolist()) == [0, 1, 2, 3, 4, 5]
 
 
+def test_existing_facilities_are_paired_with_themselves() -> None:
+    """A new facility beside an existing one does not take its number, as the shortest pairing of all would have it."""
+    existing = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
+    reference = np.vstack([[[-1.0, 0.0]], existing])
+    centers = np.vstack([[[3.0, 0.0]], existing])
+    assert facility_numbers(reference, centers).tolist() != [0, 1, 2, 3]
+    assert facility_numbers(reference, centers, kept=3).tolist() == [0, 1, 2, 3]
+
+
 def test_names_in_a_sentence() -> None:
     assert [listed(names) for names in (["A"], ["A", "B"], ["A", "B", "C"])] == ["A", "A and B", "A, B and C"]
 

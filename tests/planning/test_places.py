@@ -70,6 +70,15 @@ def test_service_areas_end_at_the_outline(city, plan) -> None:
         assert (shapely.distance(area, shapely.points(city.lonlat[labels == j])) < 1e-6).all()
 
 
+def test_service_areas_cover_the_whole_of_wide_areas() -> None:
+    """Areas reach far beyond the points that stand for them, and beyond the hull of those points."""
+    wide = [shapely.box(0, 43, 1, 43.2), shapely.box(0, 43.2, 1, 43.4), shapely.box(0.4, 43.4, 0.6, 44)]
+    town = load_residents(gpd.GeoDataFrame({"name": list("abc")}, geometry=wide, crs=4326))
+    for k in (1, 2):
+        covered = shapely.union_all(make_plan(town, k, t=[0]).service_areas(0))
+        assert shapely.union_all(wide).difference(covered.buffer(0.003)).area == pytest.approx(0, abs=1e-9)
+
+
 @pytest.mark.parametrize("colour", ["facility", "distance", "change"])
 def test_areas_are_drawn_as_areas_shaded_by_what_is_asked(city, plan, colour) -> None:
     look = figures.Look(colour=colour)

@@ -20,6 +20,7 @@ from tkm_core.wording import dial_text, singular
 WIDTH, HEIGHT = 720, 560
 CHART = (352, 230)
 EDGE = (48, 10, 12, 40)  # left, right, top, bottom of a chart's frame
+BUDGET_WIDTH = 84  # pixels that "budget +10 %" takes
 
 
 def map_svg(
@@ -115,8 +116,12 @@ def tradeoff_svg(plan: Plan, i: int, look: Look, *, utility: str, fairness: str,
             f'<rect x="{EDGE[0]}" y="{EDGE[2]}" width="{max(limit - EDGE[0], 0):.1f}" '
             f'height="{CHART[1] - EDGE[2] - EDGE[3]}" fill="{colors.accent}" fill-opacity="0.1"/>'
         )
+        told = f"budget +{budget:g} %"
+        # beside the limit, where there is room; else within, in the corner that a falling curve leaves free
         parts.append(
-            text(limit + 4, CHART[1] - EDGE[3] - 6, f"budget +{budget:g} %", colors.accent, anchor="start")
+            text(limit + 4, CHART[1] - EDGE[3] - 6, told, colors.accent, anchor="start")
+            if limit + BUDGET_WIDTH < CHART[0]
+            else text(limit - 4, EDGE[2] + 26, told, colors.accent, anchor="end")
         )
     tints = colors.along_dial(len(plan))
     jumps = np.diff(plan.path.arrangement) != 0
@@ -181,11 +186,9 @@ def distances_svg(
         parts.append(line(np.round(spots, 1), color, 2.2, dash=dash))
         end = float(frame.x(one.largest_distance / metres))
         parts.append(dot([end, float(frame.y(100.0))], color, 4.5))
-        row = 18 if one is evaluation else 34
-        told = f"{name} {format_length(one.largest_distance, look.unit)}"
-        parts.append(
-            text(end, float(frame.y(100.0)) + row, told, color, bold=one is evaluation, anchor="end")
-        )
+        row = float(frame.y(24.0 if one is evaluation else 8.0))  # low on the right no curve passes
+        told = f"{name}: all within {format_length(one.largest_distance, look.unit)}"
+        parts.append(text(CHART[0] - EDGE[1], row, told, color, bold=one is evaluation, anchor="end"))
     return picture(*CHART, parts, "Who lives how near")
 
 

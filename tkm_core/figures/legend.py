@@ -123,10 +123,10 @@ def tradeoff_words(plan: Plan, i: int, utility: str, fairness: str, look: Look) 
         for at in (i, len(plan) - 1)
     ]
     told = "; ".join(
-        f"{name}: {float(across.value(one, look.unit)):.3g} against {float(up.value(two, look.unit)):.3g}"
+        f"{name}: {float(across.value(one, look.unit)):.3g} and {float(up.value(two, look.unit)):.3g}"
         for name, one, two in points
     )
-    return f"Trade-off of {across.label(look.unit)} against {up.label(look.unit)} as the dial turns. {told}."
+    return f"Trade-off as the dial turns: {across.label(look.unit)}, and {up.label(look.unit)}. {told}."
 
 
 def distances_words(

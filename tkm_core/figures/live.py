@@ -71,6 +71,7 @@ def live_plan(plan: Plan, ground: MapGround, look: Look, standard: float | None 
             "xy": _rounded(plan.reference_xy - origin, 3),
             "lonlat": _rounded(plan.reference_lonlat, 6),
             "tips": markers.reference_tips(plan),
+            "than": plan.reference.than,
         },
         "served": [_served(plan.evaluation(i, standard)) for i in settings] if few else None,
         "reach": [_reach(plan.evaluation(i, standard), look) for i in settings] if few else None,
@@ -163,8 +164,7 @@ def _how_far(plan: Plan, i: int, look: Look) -> list[Any]:
 
 def _outline(plan: Plan) -> Floats:
     """Corners of the smallest convex ground that holds everyone, in metres."""
-    closed = np.concatenate([plan.residents.xy, plan.residents.xy[:1]])
-    return np.asarray(shapely.get_coordinates(shapely.convex_hull(shapely.linestrings(closed))))
+    return np.asarray(shapely.get_coordinates(plan.residents.hull))
 
 
 def _city(plan: Plan, ground: MapGround) -> list[Any] | None:

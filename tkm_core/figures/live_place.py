@@ -131,8 +131,11 @@ def existing_parts(existing: Existing, which: Sequence[int]) -> list[dict[str, A
 
 
 def _names(residents: Residents) -> list[str] | None:
-    """What each place is called, if each has a name of its own; codes are no names."""
-    names = place_names(residents) if residents.ids is not None else None
+    """What each place is called, if most have a name of their own; codes are no names, nor are groups."""
+    named = residents.places is not None or residents.ids is not None
+    names = place_names(residents) if named else None
+    if names is not None and 2 * len(set(names)) <= len(names):
+        return None
     letters = sum(letter.isalpha() for name in names or () for letter in name)
     digits = sum(letter.isdigit() for name in names or () for letter in name)
     return names if letters > 2 * digits else None

@@ -15,22 +15,18 @@ from tkm_core.units import format_length
 from tkm_core.wording import dial_text, listed
 
 CITATION = (
-    "Efficient k-means with Individual Fairness via Exponential Tilting: the method; "
-    "EvenReach: this implementation."
+    "Made with EvenReach. The method: S. Zhu et al., Efficient k-means with Individual Fairness via Exponential "
+    "Tilting, 2024."
 )
 METHOD = (
-    "Tilted k-means places k facilities so that the tilted cost of the squared straight-line distances is least: "
-    "every resident is served by the nearest facility, and each facility stands where long trips weigh more the "
-    "further the dial t is turned up. At t = 0 it is ordinary k-means (the lowest mean squared distance); as t "
-    "grows it approaches the plan in which the longest trip of each service area is as short as possible. t has no "
-    "unit: coordinates are divided by the spread of the data first. The lowest-average plan is k-means++, the best of "
-    "ten starts on the same residents."
+    "The facilities stand where the trips of everyone together cost least. A trip costs its length squared, and the "
+    "further the fairness dial t is turned up, the more the longest trips count (tilted k-means). At t = 0 this is "
+    "ordinary k-means, with the lowest mean squared distance; at t = ∞ the longest trip of all is as short as can "
+    "be. t has no unit: coordinates are first divided by the spread of the data."
 )
-LIMITS = (
-    "Distances are straight lines, not roads or travel times. Sites are points on the map, not checked against "
-    "land, cost or capacity. t expresses a choice between the average and the worst-off; no number of it is right "
-    "in itself."
-)
+STRAIGHT = "Distances are straight lines, not roads or travel times."
+ANYWHERE = "Where a new facility stands is a point on the map: land, cost and room have not been checked."
+CHOICE = "t is a choice between the average and the worst-off; no setting is right in itself."
 STYLE = """
 :root { color-scheme: light; }
 body { font: 14px/1.5 "Public Sans", system-ui, -apple-system, "Segoe UI", sans-serif; color: #16242A;
@@ -130,17 +126,17 @@ def html_report(
 <p class="muted">EvenReach · {escape(title)} · {made}</p>
 <h1>{_toned(story.headline)}</h1>
 <p>{_toned(story.detail)}</p><p class="muted">{escape(story.context)}</p>
-{_new_sites(plan, i)}<figure>{picture}<figcaption>{legend}</figcaption></figure>
+{_new_sites(plan, i)}{_rules(plan, i, look)}<figure>{picture}<figcaption>{legend}</figcaption></figure>
 <section><h2>Key figures</h2>{_figures(story.rows, story.reference.heading)}</section>
 <div class="pair"><figure><h2>Trade-off as the dial turns</h2>{trade}
 <figcaption class="muted">{escape(tradeoff_words(plan, i, utility, fairness, look))}</figcaption></figure>
 <figure><h2>Who lives how near</h2>{near}
 <figcaption class="muted">{escape(near_words)}</figcaption></figure></div>
 {_places(plan, i, look)}
-<section class="long"><h2>Sites</h2>{_sites(plan, i, look)}</section>
+<section class="long"><h2>Facilities</h2>{_sites(plan, i, look)}</section>
 <section><h2>Further figures</h2>{_figures(story.more, story.reference.heading)}</section>
 <section><h2>Settings</h2><dl>{told}</dl></section>
-<section><h2>Method</h2><p>{escape(METHOD)}</p><p>{escape(LIMITS)}</p></section>
+<section><h2>Method</h2><p>{escape(METHOD)}</p><p>{escape(_limits(plan))}</p></section>
 <footer>{escape(CITATION)}</footer></body></html>"""
 
 
@@ -170,6 +166,18 @@ def _new_sites(plan: Plan, i: int) -> str:
     ]
     word = "New facility" if len(named) == 1 else "New facilities"
     return f"<p>{word}: {escape(listed(named))}.</p>" if named else ""
+
+
+def _rules(plan: Plan, i: int, look: Look) -> str:
+    """What the plan had to follow, what was left out because of it, and how good it is proven to be."""
+    told = [*plan.rules.sentences(look.people), *plan.remarks, *filter(None, [plan.proof(i)])]
+    return f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in told)}</ul>" if told else ""
+
+
+def _limits(plan: Plan) -> str:
+    """What the figures do not know."""
+    free = plan.k and plan.rules.sites is None
+    return " ".join(filter(None, [plan.rules.straight and STRAIGHT, free and ANYWHERE, plan.k and CHOICE]))
 
 
 def _places(plan: Plan, i: int, look: Look) -> str:

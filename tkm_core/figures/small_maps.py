@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from html import escape
 
 import numpy as np
-import shapely
 
 from tkm_core.arrays import Floats, Ints
 from tkm_core.figures import crowd
@@ -27,12 +26,11 @@ CELLS_ACROSS = 110
 
 @dataclass(frozen=True)
 class SmallGround:
-    """What all small maps of a data set share: the view, the cells of many residents, the hull."""
+    """What all small maps of a data set share: the view, and the cells of many residents."""
 
     residents: Residents
     view: View
     cells: Cells | None
-    hull: shapely.Geometry
 
     @classmethod
     def of(cls, residents: Residents) -> "SmallGround":
@@ -42,7 +40,6 @@ class SmallGround:
             residents,
             fit(residents.lonlat, width=SMALL[0], height=SMALL[1]),
             gather(residents, CELLS_ACROSS) if many else None,
-            shapely.convex_hull(shapely.linestrings(np.concatenate([residents.xy, residents.xy[:1]]))),
         )
 
 
@@ -66,7 +63,7 @@ def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look, pla
     """
     residents, sheet = ground.residents, Sheet(ground.view, *SMALL, look)
     sites = residents.to_xy(one.solution.centers)
-    areas = service_areas(residents, ground.hull, sites)
+    areas = service_areas(residents, sites)
     parts = [
         *sheet.ground(),
         *sheet.areas(areas, colours_of(numbers, plan).tolist(), opacity=0.14, seam=1.5),

@@ -12,14 +12,12 @@ MARGIN = 0.05  # of the city's width: how far the areas reach beyond the outermo
 CELLS = 4_000  # pieces of ground that stand for more residents
 
 
-def service_areas(residents: Residents, hull: shapely.Geometry, centers_xy: Floats) -> list[shapely.Geometry]:
+def service_areas(residents: Residents, centers_xy: Floats) -> list[shapely.Geometry]:
     """Cut the city into the areas nearest to each facility; where residents are areas, along the city's outline.
 
     Parameters
     ----------
     residents : Residents
-    hull : shapely.Geometry
-        Convex hull of the residents, in metres.
     centers_xy : ndarray of shape (k, 2)
         Facilities in metres.
 
@@ -32,11 +30,12 @@ def service_areas(residents: Residents, hull: shapely.Geometry, centers_xy: Floa
     Examples
     --------
     >>> town = Residents.from_lonlat([[1.40, 43.60], [1.41, 43.61], [1.50, 43.60]])
-    >>> hull = shapely.multipoints(town.xy).convex_hull
-    >>> [area.geom_type for area in service_areas(town, hull, town.xy[:2])]
+    >>> [area.geom_type for area in service_areas(town, town.xy[:2])]
     ['Polygon', 'Polygon']
     """
-    ground = shapely.convex_hull(shapely.union(hull, shapely.convex_hull(shapely.multipoints(centers_xy))))
+    ground = shapely.convex_hull(
+        shapely.union(residents.hull, shapely.convex_hull(shapely.multipoints(centers_xy)))
+    )
     west, south, east, north = ground.bounds
     width = max(east - west, north - south) or 1000.0
     ground = ground.buffer(MARGIN * width)
@@ -55,9 +54,7 @@ def service_areas(residents: Residents, hull: shapely.Geometry, centers_xy: Floa
     return areas
 
 
-def served_areas(
-    residents: Residents, hull: shapely.Geometry, labels: Labels | Ints, k: int
-) -> list[shapely.Geometry]:
+def served_areas(residents: Residents, labels: Labels | Ints, k: int) -> list[shapely.Geometry]:
     """Cut the city into the areas that each facility serves: everyone's own ground, merged by who serves them.
 
     Where residents are areas these are the ground; otherwise what is nearer to a resident than to any other. More than
@@ -66,8 +63,6 @@ def served_areas(
     Parameters
     ----------
     residents : Residents
-    hull : shapely.Geometry
-        Convex hull of the residents, in metres.
     labels : ndarray of shape (n,)
         Who serves them.
     k : int
@@ -81,13 +76,12 @@ def served_areas(
     Examples
     --------
     >>> town = Residents.from_lonlat([[1.40, 43.60], [1.41, 43.61], [1.50, 43.60]])
-    >>> hull = shapely.multipoints(town.xy).convex_hull
-    >>> [area.is_empty for area in served_areas(town, hull, np.array([0, 0, 2]), 3)]
+    >>> [area.is_empty for area in served_areas(town, np.array([0, 0, 2]), 3)]
     [False, True, False]
     """
-    west, south, east, north = hull.bounds
+    west, south, east, north = residents.hull.bounds
     width = max(east - west, north - south) or 1000.0
-    ground = hull.buffer(MARGIN * width)
+    ground = residents.hull.buffer(MARGIN * width)
     if residents.areas is not None:
         known = np.flatnonzero(~shapely.is_missing(residents.areas))
         shapes = shapely.make_valid(shapely.transform(residents.areas[known], residents.lonlat_to_xy))

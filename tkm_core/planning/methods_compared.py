@@ -151,16 +151,27 @@ def neighbourhoods(residents: Residents, k: int, progress: Progress | None = Non
     return neighbourhood_radius(residents.xy, k, residents.weights, progress=progress)
 
 
-def facility_numbers(reference: Floats, centers: Floats) -> Ints:
+def facility_numbers(reference: Floats, centers: Floats, kept: int = 0) -> Ints:
     """A number for each centre: that of the reference site it is paired with, so that colours agree.
+
+    Parameters
+    ----------
+    reference : ndarray of shape (k + f, 2)
+    centers : ndarray of shape (k' + f, 2)
+    kept : int
+        How many exist already, f. They stand last in both, in the same order, and are paired with themselves.
 
     Examples
     --------
     >>> facility_numbers(np.array([[0.0, 0], [5, 5], [9, 0]]), np.array([[9.0, 1], [0, 1]])).tolist()
     [2, 0]
+    >>> facility_numbers(np.array([[0.0, 0], [5, 5], [9, 0]]), np.array([[8.0, 0], [1, 1], [9, 0]]), 1).tolist()
+    [1, 0, 2]
     """
-    sites, own = linear_sum_assignment(cdist(reference, centers, "sqeuclidean"))
+    placed, others = len(centers) - kept, len(reference) - kept
+    sites, own = linear_sum_assignment(cdist(reference[:others], centers[:placed], "sqeuclidean"))
     numbers = np.full(len(centers), -1, np.int64)
+    numbers[placed:] = others + np.arange(kept)
     numbers[own] = sites
     left = np.flatnonzero(numbers < 0)
     numbers[left] = len(reference) + np.arange(len(left))

@@ -1,7 +1,6 @@
 """A plan: where facilities go at every setting of the fairness dial, and what it is compared with."""
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 import shapely
@@ -222,16 +221,9 @@ class Plan(Measured):
         serves.
         """
         if self.serving.plain:
-            return areas.service_areas(self.residents, self._hull, self.centers_xy(i))
+            return areas.service_areas(self.residents, self.centers_xy(i))
         labels = self.evaluation(i).labels
-        return areas.served_areas(self.residents, self._hull, labels, self.k + self.n_existing)
-
-    @cached_property
-    def _hull(self) -> shapely.Geometry:
-        closed = np.concatenate([self.residents.xy, self.residents.xy[:1]])
-        return shapely.convex_hull(
-            shapely.linestrings(closed)
-        )  # one line is built far faster than many points
+        return areas.served_areas(self.residents, labels, self.k + self.n_existing)
 
 
 # what two plans that differ in their reference alone may share
@@ -243,7 +235,6 @@ SHARED = (
     "baseline_lonlat",
     "today_xy",
     "today",
-    "_hull",
     "colours",
     "serving",
 )

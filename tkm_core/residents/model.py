@@ -302,6 +302,15 @@ class Residents:
         return shapely.union_all(shapely.buffer(shapely.make_valid(shapes), gap)).buffer(-gap)
 
     @cached_property
+    def hull(self) -> shapely.Geometry:
+        """The smallest convex ground that holds everyone and all their `areas`, in metres."""
+        closed = shapely.linestrings(
+            np.concatenate([self.xy, self.xy[:1]])
+        )  # built far faster than many points
+        ground = shapely.convex_hull(closed)
+        return ground if self.outline is None else shapely.convex_hull(shapely.union(ground, self.outline))
+
+    @cached_property
     def fingerprint(self) -> str:
         """A digest of `lonlat` and `weights`: equal for equal data."""
         digest = blake2b(digest_size=16)

@@ -10,15 +10,20 @@ import pyarrow.parquet as pq
 from pyproj import CRS
 
 from pages.serving.store.problems import StoreError
-from tkm_core.residents import Column, Dropped, Existing, Report, Residents
+from tkm_core.residents import OWN, Column, Dropped, Existing, Report, Residents
 
 FORMAT = b"evenreach"
 LEVEL = 3  # of zstd: five million residents in a second or two
-LABELS = {"ids": pa.large_string(), "groups": pa.large_string(), "areas": pa.large_binary()}
+LABELS = {
+    "ids": pa.large_string(),
+    "groups": pa.large_string(),
+    "places": pa.large_string(),
+    "areas": pa.large_binary(),
+}
 
 
 def residents_bytes(found: Residents) -> bytes:
-    """Residents with their names, areas, reference systems and report.
+    """Residents with their names, areas, own columns, reference systems and report.
 
     Examples
     --------
@@ -35,6 +40,7 @@ def residents_bytes(found: Residents) -> bytes:
     for name, kind in LABELS.items():
         if name in found.labels:
             columns[name] = _labels(found.labels[name], kind)
+    columns |= {OWN + name: values for name, values in found.attributes.items()}
     about = {
         "kind": "residents",
         "name": found.name,
@@ -56,7 +62,11 @@ def residents_from(content: bytes) -> Residents:
         CRS.from_json(about["crs"]),
         None if source is None else CRS.from_json(source),
         _report(about["report"]),
-        {name: table.column(name).combine_chunks() for name in LABELS if name in table.column_names},
+        {
+            name: table.column(name).combine_chunks()
+            for name in table.column_names
+            if name in LABELS or name.startswith(OWN)
+        },
     )
 
 
