@@ -176,8 +176,8 @@ def _rules(plan: Plan, i: int, look: Look) -> str:
 
 def _limits(plan: Plan) -> str:
     """What the figures do not know."""
-    free = plan.k and plan.rules.sites is None
-    return " ".join(filter(None, [plan.rules.straight and STRAIGHT, free and ANYWHERE, plan.k and CHOICE]))
+    said = {STRAIGHT: plan.rules.straight, ANYWHERE: plan.k and plan.rules.sites is None, CHOICE: plan.k}
+    return " ".join(sentence for sentence, true in said.items() if true)
 
 
 def _places(plan: Plan, i: int, look: Look) -> str:
