@@ -59,9 +59,9 @@ def test_the_same_seed_gives_the_same_plan(name):
 def test_whole_weights_are_repeated_rows_in_any_order(name, seed):
     points, weights = residents(seed, n=50, lattice=seed % 2 == 0)
     weights[:3] = 0
-    weighted = run(name, points, 4, sample_weight=weights)
+    weighted = run(name, points, 4, sample_weight=weights, random_state=0)
     rows = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(points)), weights.astype(int)))
-    repeated = run(name, points[rows], 4)
+    repeated = run(name, points[rows], 4, random_state=0)
     np.testing.assert_array_equal(repeated.centers, weighted.centers)
     np.testing.assert_array_equal(repeated.labels, weighted.labels[rows])
     assert not set(weighted.rows) & {0, 1, 2}

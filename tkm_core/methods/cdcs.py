@@ -32,11 +32,10 @@ def place(task: Task, *, size: int = SIZE, fair: float = FAIR, min_gain: float =
     few = replace(task, points=task.points[rows], weights=weights, report=part(task.report, 0.1, 1.0))
     found = mv.place(few, min_gain=min_gain)
     chosen = rows[found.rows]
-    said = tuple(note.replace("MV ", "CDCS ", 1) for note in found.notes)
     return Placement(
         task.points[chosen],
         rows=chosen,
-        notes=notes + said,
+        notes=notes,
         details={"coreset": len(rows), "swaps": found.details["swaps"]},
     )
 

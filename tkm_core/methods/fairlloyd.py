@@ -19,7 +19,7 @@ from tkm_core.clustering import (
     seeds,
 )
 from tkm_core.methods import kmeanspp
-from tkm_core.methods.method import Method, Placement, Rows, Task, distinct, fewer_note
+from tkm_core.methods.method import Method, Placement, Rows, Task
 from tkm_core.progress import part, silent
 
 RUNS = 5  # starts; the first is the k-means plan itself
@@ -71,10 +71,9 @@ def place(
         worst = city.worst(centers)
         if worst < lowest:
             best, lowest = centers, worst
-    found = distinct(np.vstack([framed.frame.outside(best[: len(best) - len(fixed)]), fixed]))
-    notes = fewer_note("Fair-Lloyd", len(found), k + len(fixed))
-    if city.count == 1:
-        notes += ("Everyone is in one group: Fair-Lloyd is k-means then.",)
+    found = np.vstack([framed.frame.outside(best[: len(best) - len(fixed)]), fixed])
+    one = "Everyone is in one group: Fair-Lloyd is k-means then."
+    notes = (one,) if city.count == 1 else ()
     average = float(in_units_of(lowest, framed.frame.unit, 2, "The average of the worst group"))
     return Placement(found, notes=notes, details={"worst_group": average, "steps": steps})
 

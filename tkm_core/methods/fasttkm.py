@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from tkm_core.arrays import Floats
 from tkm_core.clustering import KMEANS_PP, Framed, box, check_fixed, check_number, check_t, check_whole, seeds
-from tkm_core.methods.method import Method, Placement, Rows, Task, distinct, fewer_note
+from tkm_core.methods.method import Method, Placement, Rows, Task
 from tkm_core.spread import spread
 
 MU = 0.5  # the share of the newest batch in the moving average
@@ -59,8 +59,8 @@ def place(
             task.report(step / steps, f"FastTKM: step {step:,} of {steps:,}")
         pull = averages.pull(X[draw()], centers, squared=squared)
         centers[:k] = np.clip(centers[:k] + learning_rate * pull[:k], low, high)
-    found = distinct(np.vstack([framed.frame.outside(centers[:k]), fixed]))
-    notes = fewer_note("FastTKM", len(found), k + len(fixed))
+    found = np.vstack([framed.frame.outside(centers[:k]), fixed])
+    notes: tuple[str, ...] = ()
     if tilt < wanted and variance > 0:
         notes += (
             "FastTKM has no limit at t = infinity: it ran at the strongest t that its batches can follow.",

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from tkm_core.arrays import Floats
 from tkm_core.evaluation import neighbourhood_radius
 from tkm_core.methods.cover import Cover, ball_filter
-from tkm_core.methods.method import Method, Placement, Rows, Task, fewer_note
+from tkm_core.methods.method import Method, Placement, Rows, Task
 from tkm_core.methods.service_lp import FairService, fair_service, lp_cost
 from tkm_core.progress import Progress, part
 
@@ -36,7 +36,6 @@ def place(task: Task) -> Placement:
     return Placement(
         centers=task.points[chosen],
         rows=chosen,
-        notes=fewer_note("FR", len(chosen), task.n_clusters),
         details={
             "lower_bound": service.value / float(task.weights.sum()) * task.unit * task.unit,
             "lp_rounds": service.rounds,

@@ -2,7 +2,7 @@
 
 from tkm_core.evaluation import neighbourhood_radius
 from tkm_core.methods.cover import ball_filter
-from tkm_core.methods.method import Method, Placement, Task, fewer_note
+from tkm_core.methods.method import Method, Placement, Task
 from tkm_core.progress import part
 
 DILATION_TOLERANCE = 1e-6
@@ -30,7 +30,6 @@ def place(task: Task) -> Placement:
     return Placement(
         centers=task.points[best],
         rows=best,
-        notes=fewer_note("JKL", len(best), task.n_clusters),
         details={"dilation": high},
     )
 

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from tkm_core.clustering import Frame, level_weights
-from tkm_core.methods.method import Method, Placement, Task, distinct, fewer_note
+from tkm_core.methods.method import Method, Placement, Task
 from tkm_core.methods.tkm import tilted
 
 ONE_THREAD = 100_000  # residents up to which one thread is used
@@ -37,8 +37,7 @@ def place(
         warnings.simplefilter("ignore", ConvergenceWarning)
         frame = Frame.of(task.points)
         model.fit(frame.inside(task.points), sample_weight=level_weights(task.weights))
-    centers = distinct(frame.outside(model.cluster_centers_))
-    return Placement(centers, notes=fewer_note("k-means++", len(centers), task.n_clusters))
+    return Placement(frame.outside(model.cluster_centers_))
 
 
 METHOD = Method(

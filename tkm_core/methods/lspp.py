@@ -9,7 +9,7 @@ from tkm_core.arrays import Floats
 from tkm_core.clustering import Frame, check_whole, level_weights, nearest
 from tkm_core.evaluation import neighbourhood_radius
 from tkm_core.methods.cover import ball_filter
-from tkm_core.methods.method import Method, Placement, Rows, Task, distinct, fewer_note
+from tkm_core.methods.method import Method, Placement, Rows, Task
 from tkm_core.progress import Progress, part
 
 EXACT = 5_000  # residents up to which everyone's neighbourhood is measured among all others
@@ -55,10 +55,9 @@ def place(
         centers, moved = _towards_means(points, weights, centers, zones)
         if not moved:
             break
-    found = distinct(frame.outside(centers))
     return Placement(
-        found,
-        notes=notes + fewer_note("LSPP", len(found), task.n_clusters),
+        frame.outside(centers),
+        notes=notes,
         details={
             "swaps": made,
             "dilation": dilation,

@@ -214,24 +214,21 @@ def judge(title: str, what: str, seconds: float, size: int, max_seconds: float) 
     return replace(bare, sentence=sentence)
 
 
-def fewer_note(title: str, opened: int, allowed: int) -> tuple[str, ...]:
-    """The sentence for a plan with fewer facilities than allowed, if it has fewer.
+def distinct(found: Placement, title: str, allowed: int) -> Placement:
+    """A placement without repeated centres, in their order, with a note if fewer opened than may.
 
-    >>> fewer_note("JKL", 3, 4)
-    ('JKL opened 3 of the 4 facilities it may open.',)
+    >>> once = distinct(Placement(np.array([[2.0], [1.0], [2.0]])), "NF", 3)
+    >>> once.centers.ravel().tolist(), once.notes
+    ([2.0, 1.0], ('NF opened 2 of the 3 facilities it may open.',))
     """
-    return (f"{title} opened {opened} of the {allowed} facilities it may open.",) if opened < allowed else ()
-
-
-def distinct(centers: Floats) -> Floats:
-    """Centres without repetition, in their order.
-
-    >>> distinct(np.array([[2.0], [1.0], [2.0]]))
-    array([[2.],
-           [1.]])
-    """
-    _, first = np.unique(centers, axis=0, return_index=True)
-    return centers[np.sort(first)]
+    first = np.sort(np.unique(found.centers, axis=0, return_index=True)[1])
+    fewer = f"{title} opened {len(first)} of the {allowed} facilities it may open."
+    return replace(
+        found,
+        centers=found.centers[first],
+        rows=None if found.rows is None else found.rows[first],
+        notes=(*found.notes, fewer) if len(first) < allowed else found.notes,
+    )
 
 
 def _duration(seconds: float) -> str:

@@ -8,7 +8,7 @@ from tkm_core.arrays import Floats
 from tkm_core.clustering import clearly_lower
 from tkm_core.evaluation import neighbourhood_radius
 from tkm_core.methods.cover import ball_filter
-from tkm_core.methods.method import Method, Placement, Rows, Task, fewer_note
+from tkm_core.methods.method import Method, Placement, Rows, Task
 from tkm_core.progress import part
 
 BLOCK_ENTRIES = 2_000_000
@@ -47,7 +47,6 @@ def place(task: Task, *, dilation: float = 3.0, ball: float = 2.0, min_gain: flo
     return Placement(
         centers=points[centers],
         rows=centers,
-        notes=fewer_note("MV", len(centers), task.n_clusters),
         details={
             "swaps": swaps,
             "critical_rows": critical,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from tkm_core.arrays import Floats
-from tkm_core.clustering import Frame, check_points, check_weights, level_weights, served
+from tkm_core.clustering import Frame, check_fixed, check_points, check_weights, level_weights, served
 from tkm_core.methods.method import (
     MAX_SECONDS,
     SAMPLE_SIZE,
@@ -22,6 +22,7 @@ from tkm_core.methods.method import (
     Rows,
     Solution,
     Task,
+    distinct,
     judge,
 )
 from tkm_core.methods.registry import describe
@@ -153,16 +154,20 @@ def run_method(
 def _place(method: Method, task: Task, options: dict[str, Any]) -> Placement:
     """Run on distinct places where centres are points: then repeated rows and weights mean the same.
 
-    What the other methods call has coordinates of its own; here the places are framed.
+    What the other methods call has coordinates of its own; here the places are framed. A centre that is found twice
+    counts once.
     """
+    existing = check_fixed(options.get("fixed_centers"), task.points.shape[1])
+    allowed = task.n_clusters + len(existing)
     if not method.centers_are_points:
-        return method.place(task, **options)
+        return distinct(method.place(task, **options), method.title, allowed)
     places, first, place_of = np.unique(task.points, axis=0, return_index=True, return_inverse=True)
     population = np.bincount(place_of.ravel(), task.weights, minlength=len(places)).astype(np.float64)
     frame = Frame.of(places)
     framed = replace(task, points=frame.inside(places), weights=level_weights(population), unit=frame.unit)
     found = method.place(framed, **options)
-    return replace(found, centers=places[found.rows], rows=first[found.rows])
+    found = replace(found, centers=places[found.rows], rows=first[found.rows])
+    return distinct(found, method.title, allowed)
 
 
 def _draw(weights: Floats, size: int | None, rng: RandomState, *, by_population: bool) -> tuple[Rows, Floats]:

@@ -5,7 +5,7 @@ import numpy as np
 from tkm_core.evaluation import neighbourhood_radius
 from tkm_core.methods.cover import ball_filter
 from tkm_core.methods.fr import fair_round
-from tkm_core.methods.method import Method, MethodTooLargeError, Placement, Task, fewer_note, judge
+from tkm_core.methods.method import Method, MethodTooLargeError, Placement, Task, judge
 from tkm_core.methods.service_lp import lp_cost
 from tkm_core.progress import part
 
@@ -37,7 +37,6 @@ def place(task: Task, *, delta: float = DELTA) -> Placement:
     return Placement(
         centers=task.points[rows],
         rows=rows,
-        notes=fewer_note("SFR", len(rows), task.n_clusters),
         details={
             "representatives": len(points),
             "lp_value": service.value / float(weights.sum()) * task.unit * task.unit,

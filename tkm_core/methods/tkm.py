@@ -6,7 +6,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from tkm_core.clustering import TiltedKMeans, TiltWarning
-from tkm_core.methods.method import Method, Placement, Task, distinct, fewer_note
+from tkm_core.methods.method import Method, Placement, Task
 
 
 def place(task: Task, **options: Any) -> Placement:
@@ -22,11 +22,10 @@ def tilted(task: Task, title: str, **options: Any) -> Placement:
         warnings.simplefilter("always", ConvergenceWarning)
         warnings.simplefilter("always", TiltWarning)
         model.fit(task.points, sample_weight=task.weights)
-    centers = distinct(model.cluster_centers_)
     said = tuple(str(warning.message) for warning in caught)
     return Placement(
-        centers,
-        notes=said + fewer_note(title, len(centers), len(model.cluster_centers_)),
+        model.cluster_centers_,
+        notes=said,
         details={"tilted_sse": model.tilted_sse_, "n_iter": model.n_iter_},
     )
 
