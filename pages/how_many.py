@@ -13,9 +13,9 @@ from pages.shared.cache import caches
 from pages.shared.markdown import escaped
 from tkm_core import figures
 from tkm_core.figures import COUNT_AXES, by_count, count_words, values
-from tkm_core.planning import Count, Plan, compare_counts, most_facilities, sampled
-from tkm_core.stories import one_more
-from tkm_core.wording import dial_text
+from tkm_core.planning import Count, Fewest, Plan, compare_counts, sampled
+from tkm_core.stories import impossible, one_more, tell_fewest
+from tkm_core.wording import counted, dial_text
 
 MOST = 12
 
@@ -27,13 +27,14 @@ def render() -> None:
     sidebar.units_and_standard(place)
     notices.show()
     k, t, look = address.get("k"), address.get("t"), screen.look(place)
-    last = min(max(MOST, k + 3), most_facilities(place.residents, address.MOST_FACILITIES))
+    last = min(max(MOST, k + 3), sidebar.most_new(place))
     staying = place.staying
-    counts = _counts(place, range(0 if staying else 1, last + 1), t)
+    counts, left_out = _counts(place, range(0 if staying else 1, last + 1), t)
     kept = 0 if staying is None else len(staying)
     sentence = one_more(counts, k, unit=look.unit, people=place.people, n_existing=kept)
-    st.title(escaped(sentence or f"{k} facilities for {place.title}"), anchor=False)
-    home = sampled(place.residents)
+    st.title(escaped(sentence or f"{counted(k, 'facility', 'facilities')} for {place.title}"), anchor=False)
+    _fewest(place, kept, look)
+    home = sampled(place.residents, rules=place.rules)
     note = (
         f"For {place.title}, with the fairness dial at t = {dial_text(t)}, next to {counts[0].against.technical}. "
         "For every number, all new facilities are placed anew."
@@ -46,18 +47,54 @@ def render() -> None:
             "drawn at random, so the farthest may be missing here. The Plan page uses everyone."
         )
     st.markdown(f":gray[{escaped(note)} Turn the dial on the Plan page for another balance.]")
+    told = [*place.rules.sentences(place.people), *impossible(left_out)]
+    if told:
+        st.markdown("\n".join(f"- :gray[{escaped(one)}]" for one in told))
     _charts(counts, look, k)
     st.header("The same in figures", anchor=False)
     st.dataframe(_table(counts, look), hide_index=True, width="stretch")
 
 
-def _counts(place: cities.City, numbers: range, t: float) -> list[Count]:
+def _fewest(place: cities.City, n_existing: int, look: figures.Look) -> None:
+    """How many are needed so that nobody is farther than the service standard, and the way to a plan with so many."""
+    reach = screen.standard(place)
+    staying = place.staying
+
+    def work(progress: Callable[[float, str], None]) -> object:
+        try:
+            return tasks.fewest(place.residents, reach, staying=staying, rules=place.rules, progress=progress)
+        except ValueError as problem:
+            return str(problem)
+
+    label = "Looking for the fewest facilities within your standard"
+    found = long_work.result(
+        caches().results, ("fewest", *place.key_with_existing, reach), label, work, weight=1
+    )
+    with st.container(horizontal=True, vertical_alignment="center", key="fewest"):
+        if not isinstance(found, Fewest):
+            st.markdown(f":material/straighten: {escaped(str(found))}", width="stretch")
+            return
+        told = tell_fewest(found, unit=look.unit, people=place.people, n_existing=n_existing)
+        st.markdown(f":material/straighten: **{escaped(told)}**", width="stretch")
+        number = found.number
+        if number and number != address.get("k") and number <= sidebar.most_new(place):
+            st.button(
+                f"Plan {counted(number, 'facility', 'facilities')}",
+                key="use_fewest",
+                icon=":material/arrow_forward:",
+                on_click=lambda: address.put("k", number),
+                help="Sets the number of facilities. With the dial at its upper end nobody is farther than that.",
+            )
+
+
+def _counts(place: cities.City, numbers: range, t: float) -> tuple[list[Count], dict[int, str]]:
     standard = screen.standard(place)
     reference = references.chosen(place)
     key = ("counts", *place.key_with_existing, numbers[0], numbers[-1], t, standard, reference)
 
     def work(progress: Callable[[float, str], None]) -> object:
-        home = sampled(place.residents)
+        home = sampled(place.residents, rules=place.rules)
+        left_out: dict[int, str] = {}
 
         def plan_for(k: int, told: Callable[[float, str], None]) -> Plan:
             if home is place.residents:
@@ -68,16 +105,20 @@ def _counts(place: cities.City, numbers: range, t: float) -> list[Count]:
                     k,
                     existing=place.existing,
                     closed=place.closed,
+                    rules=place.rules,
                     random_state=plans.SEED,
                     progress=told,
                 )
             return made.against(reference)
 
-        return compare_counts(home, numbers, t, standard=standard, plan_for=plan_for, progress=progress)
+        counts = compare_counts(
+            home, numbers, t, standard=standard, plan_for=plan_for, left_out=left_out, progress=progress
+        )
+        return counts, left_out
 
     label = f"Trying {numbers[0]} to {numbers[-1]} facilities"
     found = long_work.result(caches().results, key, label, work)
-    return cast("list[Count]", found)
+    return cast("tuple[list[Count], dict[int, str]]", found)
 
 
 def _charts(counts: list[Count], look: figures.Look, k: int) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tkm_core.clustering.path import TiltedPath, tilted_path
     from tkm_core.evaluation import Evaluation, evaluate, evaluate_distances, neighbourhood_radius, scorer
     from tkm_core.methods import METHODS, MethodTooLargeError, Solution, run_method
+    from tkm_core.planning.fewest import Fewest, fewest_facilities
     from tkm_core.planning.making import make_plan
     from tkm_core.planning.plan import Plan
     from tkm_core.planning.rules import Rules
@@ -62,6 +63,7 @@ _ROOMS = {
     "tkm_core.evaluation.scoring": ("scorer",),
     "tkm_core.clustering.checks": ("TiltWarning",),
     "tkm_core.clustering.path": ("TiltedPath", "tilted_path"),
+    "tkm_core.planning.fewest": ("Fewest", "fewest_facilities"),
     "tkm_core.planning.making": ("make_plan",),
     "tkm_core.planning.plan": ("Plan",),
     "tkm_core.planning.rules": ("Rules",),
@@ -111,6 +113,7 @@ __all__ = [
     "CapacityPath",
     "Comparison",
     "Evaluation",
+    "Fewest",
     "FewestSites",
     "MethodTooLargeError",
     "Plan",
@@ -136,6 +139,7 @@ __all__ = [
     "distance_scale",
     "evaluate",
     "evaluate_distances",
+    "fewest_facilities",
     "fewest_sites",
     "load_residents",
     "load_sample",

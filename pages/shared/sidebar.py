@@ -27,7 +27,7 @@ COLOUR_WORDS = {
 def problem() -> cities.City:
     """Which residents, and how many facilities for them."""
     place = cities.current()
-    most = _most(place)
+    most = most_new(place)
     least = 0 if place.existing is not None else 1
     _fit_count(place, least, most)
     if screen.presenting():
@@ -125,7 +125,7 @@ def _keep(plan: Plan) -> None:
     st.toast(escaped(f"Kept as {kept.words}."), icon=":material/bookmark_added:")
 
 
-def _most(place: cities.City) -> int:
+def most_new(place: cities.City) -> int:
     """How many facilities can be opened: one for each place, or for each candidate site."""
     sites = place.rules.sites
     free = address.MOST_FACILITIES if sites is None else min(len(sites), address.MOST_FACILITIES)

@@ -1,11 +1,13 @@
 """The page Sites: rules are made there, travel in the address, and every plan follows them."""
 
 import json
+from itertools import combinations
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages import how_many
 from pages.live_map import Drawing, Site, Zone
 from pages.serving.jobs import files
 from pages.shared.rules import Places
@@ -93,6 +95,66 @@ def test_too_little_room_is_said_with_numbers(opened: Opened) -> None:
     assert not app.exception
     assert "200" in app.error[0].value
     assert "932" in app.error[0].value
+
+
+def test_numbers_without_room_are_left_out_of_how_many_and_said(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(how_many, "MOST", 1)
+    app = opened("how_many", k="1", most="400")
+    assert not app.exception
+    assert not app.error
+    assert (
+        "1 and 2 facilities are not shown: 2 facilities can serve at most 800 people, but there are 932"
+        in text(app)
+    )
+    assert app.dataframe[0].value["Facilities"].min() == 3
+
+
+def test_how_many_answers_for_the_standard_with_proof(opened: Opened) -> None:
+    """Truth: the fewest sites of the sample's road distances, by trying every choice."""
+    app = opened(
+        "how_many", dataset="san-francisco", places="sample", table="sample", by="table", k="4", standard="8"
+    )
+    home = load_sample("san-francisco")
+    names, _ = SAMPLES["san-francisco"].sites
+    roads = read_travel(SAMPLES["san-francisco"].table_path, list(home.ids), names, unit="m").values
+    near = roads[home.weights > 0] <= 8000
+    truth = next(
+        k
+        for k in range(1, 17)
+        if any(near[:, list(each)].any(axis=1).all() for each in combinations(range(16), k))
+    )
+    assert f"The fewest facilities on these sites so that no resident is farther than 8 km: {truth}." in text(
+        app
+    )
+    assert f"It is proven that {truth - 1}" in text(app)
+    app.button(key="use_fewest").click().run()
+    assert app.session_state["k"] == truth
+
+
+def test_groups_that_count_the_same_move_the_plan(opened: Opened) -> None:
+    """The worker that places the facilities knows groups by number only."""
+    usual, equal = (
+        opened("plan", dataset="generated", k="3", t="0", **more) for more in ({}, {"equal": "1"})
+    )
+    assert not equal.error
+    assert "Every group counts the same in placing" in text(equal)
+    assert live(equal).sites() != live(usual).sites()
+
+
+def test_a_pin_stands_at_the_nearest_place_of_a_table(opened: Opened) -> None:
+    app = opened(
+        "plan", dataset="san-francisco", places="sample", table="sample", by="table", k="4", t="0",
+        pins="-122.42,37.76",
+    )  # fmt: skip
+    assert not app.error
+    _, lonlat = SAMPLES["san-francisco"].sites
+    nearest = lonlat[np.hypot(*(lonlat - [-122.42, 37.76]).T).argmin()]
+    pinned = live(app).sites("pinned")
+    assert len(pinned) == 1
+    assert pinned[0] == pytest.approx(nearest, abs=1e-5)
+    assert "One facility is pinned: the longest trip is" in text(app)
 
 
 def test_what_a_link_names_and_is_gone_is_said(opened: Opened) -> None:

@@ -73,6 +73,13 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
         metavar="FACILITY",
         help="close an existing facility, by its number in the file or its name; may be repeated",
     )
+    plan.add_argument(
+        "--fewest",
+        type=_positive,
+        metavar="DISTANCE",
+        help="choose k: the fewest facilities so that nobody is farther than that, in --unit (minutes where times are "
+        "measured)",
+    )
     plan.add_argument("--standard", type=_positive, metavar="DISTANCE", help="service standard, in --unit")
     plan.add_argument("--people", metavar="WORD", help='who is served, in the plural (default "residents")')
     plan.add_argument("--load", metavar="PLAN.json", help="bring back a saved plan for FILE")

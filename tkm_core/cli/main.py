@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tkm_core.cli.arguments import BAD_INPUT, READING, STOPPED, parser
-from tkm_core.cli.rules import read_rules
+from tkm_core.cli.rules import fewest_asked, read_rules
 from tkm_core.cli.terminal import complain, progress_bar, say, say_table
 from tkm_core.extras import needs_extra
 
@@ -70,6 +70,9 @@ def _plan(arguments: argparse.Namespace) -> int:
     if arguments.t is not None and arguments.budget is not None:
         msg = "Give -t or --budget, not both: the budget chooses t."
         raise ValueError(msg)
+    if arguments.fewest is not None and (arguments.k is not None or arguments.load):
+        msg = "Give --fewest without -k and --load: it chooses k."
+        raise ValueError(msg)
     if arguments.k == 0 and not arguments.existing and not arguments.load:
         msg = "-k 0 asks how things stand today: give the existing facilities with --existing."
         raise ValueError(msg)
@@ -123,15 +126,19 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
     dial = 0.3 if arguments.t is None else arguments.t
     existing = _existing(arguments, residents)
     rules = read_rules(arguments, residents, existing)
+    closed = _closed(arguments.close or [], existing)
+    k = 8 if arguments.k is None else arguments.k
+    if arguments.fewest is not None:
+        k = fewest_asked(arguments, residents, existing, closed, rules)
     with progress_bar() as progress:
         plan = make_plan(
             residents,
-            8 if arguments.k is None else arguments.k,
+            k,
             with_t=dial,
             criterion=arguments.criterion or PLAN_CRITERION,
             fixed_lonlat=None if existing is None else existing.lonlat,
             fixed_names=() if existing is None else existing.names,
-            closed=_closed(arguments.close or [], existing),
+            closed=closed,
             rules=rules,
             prove=arguments.prove,
             random_state=arguments.seed,

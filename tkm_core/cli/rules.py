@@ -1,6 +1,7 @@
 """The rules of a plan from the command line."""
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -60,3 +61,31 @@ def _travel(
         places = np.concatenate([places, existing.lonlat[other]])
     table = read_travel(arguments.travel, residents.ids.tolist(), names, unit=arguments.travel_unit)
     return ByTable.of(table, places, Path(arguments.travel).name)
+
+
+def fewest_asked(
+    arguments: argparse.Namespace,
+    residents: "Residents",
+    existing: "Existing | None",
+    closed: Sequence[int],
+    rules: "Rules",
+) -> int:
+    """How many facilities are the fewest within the distance that was asked for; says what is proven about it."""
+    from tkm_core.cli.terminal import progress_bar, say
+    from tkm_core.planning import fewest_facilities
+    from tkm_core.stories import tell_fewest
+    from tkm_core.units import METRES
+
+    unit = "min" if rules.unit == "min" else arguments.unit
+    rows = [] if existing is None else [row for row in range(len(existing)) if row not in closed]
+    fixed = None if existing is None or not rows else existing.lonlat[rows]
+    with progress_bar() as progress:
+        found = fewest_facilities(
+            residents, arguments.fewest * METRES[unit], rules=rules, fixed_lonlat=fixed,
+            seconds=max(arguments.prove, 20.0), progress=progress,
+        )  # fmt: skip
+    told = tell_fewest(found, unit=unit, people=arguments.people or "residents", n_existing=len(rows))
+    if found.number is None:
+        raise ValueError(told)
+    say(told)
+    return found.number

@@ -3,6 +3,7 @@
 from tkm_core.planning.areas import MARGIN as AREAS_MARGIN
 from tkm_core.planning.areas import service_areas
 from tkm_core.planning.dial import PLAN_T, nearest_stop
+from tkm_core.planning.fewest import Fewest, fewest_facilities
 from tkm_core.planning.groups import Group, by_group
 from tkm_core.planning.how_many import Count, compare_counts, sampled, series
 from tkm_core.planning.making import PLAN_CRITERION, make_plan, most_facilities
@@ -44,6 +45,7 @@ __all__ = [
     "Compared",
     "Comparison",
     "Count",
+    "Fewest",
     "Group",
     "Move",
     "PlaceChange",
@@ -62,6 +64,7 @@ __all__ = [
     "decimals",
     "distance_decimals",
     "facility_numbers",
+    "fewest_facilities",
     "group_numbers",
     "judge",
     "make_plan",

@@ -11,6 +11,8 @@ from tkm_core.measures import COUNTED, shown_in
 from tkm_core.planning.making import make_plan
 from tkm_core.planning.plan import Plan
 from tkm_core.planning.reference import AVERAGE, Reference
+from tkm_core.planning.rules import FREE, Rules
+from tkm_core.planning.travel import ByTable
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents
 
@@ -45,8 +47,10 @@ def _measures(found: Evaluation) -> dict[str, float]:
     }
 
 
-def sampled(residents: Residents, most: int = SAMPLE, seed: int = 0) -> Residents:
+def sampled(residents: Residents, most: int = SAMPLE, seed: int = 0, *, rules: Rules = FREE) -> Residents:
     """Residents, or so many of them drawn at random by weight where there are more.
+
+    All of them where a rule is about each of them: a travel table, limited room, groups that count the same.
 
     Examples
     --------
@@ -54,7 +58,7 @@ def sampled(residents: Residents, most: int = SAMPLE, seed: int = 0) -> Resident
     >>> len(sampled(load_sample("generated", n=500), most=100))
     100
     """
-    if len(residents) <= most:
+    if len(residents) <= most or rules.limited or rules.equal_groups or isinstance(rules.travel, ByTable):
         return residents
     chance = residents.weights / residents.weights.sum()
     drawn = np.random.default_rng(seed).choice(len(residents), most, p=chance)
@@ -68,7 +72,9 @@ def compare_counts(
     *,
     standard: float | None = None,
     random_state: int = 0,
+    rules: Rules = FREE,
     plan_for: Callable[[int, Progress], Plan] | None = None,
+    left_out: dict[int, str] | None = None,
     progress: Progress | None = None,
 ) -> list[Count]:
     """Solve for every k, and measure.
@@ -83,14 +89,23 @@ def compare_counts(
     standard : float, optional
         Service standard in metres.
     random_state : int
+    rules : Rules
+        What the plans have to follow.
     plan_for : callable, optional
         Gives the plan for k where it is made or kept elsewhere; by default it is made here.
+    left_out : dict, optional
+        Takes up the numbers that the rules do not allow, and why. Without it, the first of them is an error.
     progress : callable, optional
         As in `make_plan`.
 
     Returns
     -------
     list of Count
+
+    Raises
+    ------
+    ValueError
+        If no number is possible, with the sentence for the last one.
 
     Examples
     --------
@@ -99,17 +114,25 @@ def compare_counts(
     >>> two.reference["mean_distance"] > three.reference["mean_distance"]
     True
     """
-    found = []
+    found: list[Count] = []
     for number, k in enumerate(counts):
 
         def told(done: float, text: str, number: int = number, k: int = k) -> None:
             if progress is not None:
                 progress((number + done) / len(counts), f"k = {k}: {text}")
 
-        if plan_for is None:
-            plan = make_plan(residents, k, with_t=t, random_state=random_state, progress=told)
-        else:
-            plan = plan_for(k, told)
+        try:
+            if plan_for is None:
+                plan = make_plan(
+                    residents, k, with_t=t, rules=rules, random_state=random_state, progress=told
+                )
+            else:
+                plan = plan_for(k, told)
+        except ValueError as problem:
+            if left_out is None or (not found and number == len(counts) - 1):
+                raise
+            left_out[k] = str(problem)
+            continue
         found.append(measure(plan, t, standard))
     return found
 

@@ -69,7 +69,7 @@ def place_on_sites(task: Task) -> Placed:
     """The best sites at every setting of the dial, with what is proven about them."""
     home, rules, report, k = task.residents, task.rules, task.report, task.k
     fixed = task.lonlat(task.fixed)
-    spots = _spots(task, fixed)
+    spots = spots_for(task, fixed)
     if len(spots) < k:
         msg = (
             f"{counted(k, 'facility', 'facilities')} cannot be opened: there "
@@ -78,7 +78,7 @@ def place_on_sites(task: Task) -> Placed:
         )
         raise ValueError(msg)
     crowd, people, shortened = _crowd(task, len(spots) + len(fixed))
-    table = _table(task, crowd, spots, fixed, 0.05, 0.3)
+    table = table_for(task, crowd, spots, fixed, 0.05, 0.3)
     columns = np.arange(len(spots), table.shape[1])
     live = people > 0
     lost = np.flatnonzero(live & np.isinf(table.min(axis=1)))
@@ -144,7 +144,7 @@ class _Chosen:
     cost: Floats
 
 
-def _spots(task: Task, fixed: Floats) -> Spots:
+def spots_for(task: Task, fixed: Floats) -> Spots:
     """Where facilities may stand under the rules, existing ones left out."""
     rules, sites = task.rules, task.rules.sites
     if sites is not None:
@@ -229,7 +229,7 @@ def _crowd(task: Task, columns: int) -> tuple[Residents, Floats, bool]:
     return crowd, crowd.weights, True
 
 
-def _table(task: Task, crowd: Residents, spots: Spots, fixed: Floats, start: float, end: float) -> Floats:
+def table_for(task: Task, crowd: Residents, spots: Spots, fixed: Floats, start: float, end: float) -> Floats:
     """Distances from everyone to every candidate, then to every existing facility."""
     travel, report = task.rules.travel, part(task.report, start, end)
     columns = None if task.rules.sites is None else spots.number

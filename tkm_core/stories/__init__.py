@@ -1,6 +1,6 @@
 """What a plan or a comparison says, in words."""
 
-from tkm_core.stories.how_many_story import one_more
+from tkm_core.stories.how_many_story import impossible, one_more, tell_fewest
 from tkm_core.stories.methods_story import (
     RATIO,
     freedom,
@@ -20,11 +20,13 @@ __all__ = [
     "Story",
     "facilities_text",
     "freedom",
+    "impossible",
     "left_out",
     "one_more",
     "ratio_words",
     "remarks",
     "sampling",
+    "tell_fewest",
     "tell_move",
     "tell_moves",
     "tell_pins",

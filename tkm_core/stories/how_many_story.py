@@ -1,10 +1,10 @@
-"""What one more facility buys, in words."""
+"""What one more facility buys, and how many are needed, in words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from tkm_core.planning import Count
+from tkm_core.planning import Count, Fewest
 from tkm_core.units import METRES
-from tkm_core.wording import article, ordinal, singular
+from tkm_core.wording import article, counted, ordinal, singular
 
 
 def one_more(counts: Sequence[Count], k: int, *, unit: str, people: str, n_existing: int = 0) -> str:
@@ -42,3 +42,62 @@ def one_more(counts: Sequence[Count], k: int, *, unit: str, people: str, n_exist
         f"{told}, but {home} ends up {farthest} farther away. {all_of_them} were placed anew: at this setting of the "
         f"dial the shorter trips of many outweigh that one. Adding a facility to {before} would take nobody farther."
     )
+
+
+def tell_fewest(found: Fewest, *, unit: str, people: str, n_existing: int = 0) -> str:
+    """How many facilities are needed so that nobody is farther than a distance, and what is proven about it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nowhere = np.empty((0, 2))
+    >>> tell_fewest(Fewest(10_000.0, 7, 7, nowhere), unit="km", people="homes")
+    'The fewest facilities so that no home is farther than 10 km: 7. It is proven that 6 are too few.'
+    >>> tell_fewest(Fewest(15.0, 8, 6, nowhere, "these sites"), unit="min", people="residents")
+    '8 facilities on these sites are enough so that no resident is farther than 15 min; it is proven that 5 are too
+    few. Whether 6 or 7 would do is not known.'
+    """
+    within = f"so that no {singular(people)} is farther than {found.reach / METRES[unit]:,.6g} {unit}"
+    new, on = ("new " if n_existing else ""), (f" on {found.among}" if found.among else "")
+    facilities = f"{new}facilities{on}"
+    fewer = found.bound - 1
+    are = "is" if fewer == 1 else "are"
+    few = f"it is proven that {fewer} {are} too few" if fewer > 0 else ""
+    if found.number is None:
+        known = f": {few}" if few else ""
+        return f"How many {facilities} are enough {within} was not found{known}."
+    if found.number == 0:
+        return f"No new facility is needed {within}: those that exist are enough."
+    if found.proved:
+        proof = f" {few[:1].upper()}{few[1:]}." if few else ""
+        return f"The fewest {facilities} {within}: {found.number}.{proof}"
+    enough = counted(found.number, f"{new}facility{on}", facilities)
+    told = f"{enough} {'is' if found.number == 1 else 'are'} enough {within}"
+    open_ = [str(count) for count in range(max(found.bound, 1), found.number)]
+    would = f"{open_[0]} to {open_[-1]}" if len(open_) > 2 else " or ".join(open_)
+    return f"{told}{f'; {few}' if few else ''}. Whether {would} would do is not known."
+
+
+def impossible(left_out: Mapping[int, str]) -> list[str]:
+    """Which numbers of facilities the rules do not allow, and why; one sentence for numbers in a row.
+
+    Examples
+    --------
+    >>> impossible({1: "Too little room.", 2: "Too little room.", 9: "There are only 8 sites."})
+    ['1 and 2 facilities are not shown: Too little room.', '9 facilities are not shown: There are only 8 sites.']
+    """
+    told: list[tuple[list[int], str]] = []
+    for k in sorted(left_out):
+        if told and told[-1][0][-1] == k - 1:
+            told[-1][0].append(k)
+            told[-1] = (told[-1][0], left_out[k])
+        else:
+            told.append(([k], left_out[k]))
+    return [f"{_facilities(numbers)} not shown: {why}" for numbers, why in told]
+
+
+def _facilities(numbers: list[int]) -> str:
+    if len(numbers) == 1:
+        return f"{counted(numbers[0], 'facility is', 'facilities are')}"
+    between = "and" if len(numbers) == 2 else "to"
+    return f"{numbers[0]} {between} {numbers[-1]} facilities are"

@@ -10,7 +10,7 @@ from typing import Any, cast
 from pages.serving.config import config
 from pages.serving.jobs.files import readers
 from pages.serving.jobs.pool import Health, JobPool
-from tkm_core.arrays import Floats
+from tkm_core.arrays import Floats, Ints
 from tkm_core.export import PlanFile, Restored, all_layers, restore_plan, to_bytes
 from tkm_core.export import table as export_table
 from tkm_core.methods import Solution, describe
@@ -18,8 +18,10 @@ from tkm_core.planning import (
     AVERAGE,
     FREE,
     TODAY,
+    Fewest,
     Plan,
     Rules,
+    fewest_facilities,
     group_numbers,
     make_plan,
     neighbourhoods,
@@ -101,10 +103,24 @@ def plan(
     -------
     Plan
     """
-    fixed = None if existing is None else existing.lonlat
-    key = ("plan", residents.fingerprint, k, random_state, _bytes(fixed), closed, rules.fingerprint)
-    made: Plan = _elsewhere(key, _plan, residents, k, fixed, closed, rules, random_state, progress=progress)
-    kept = existing or made.existing
+    fixed, pinned = (None, 0) if existing is None else (existing.lonlat, existing.pinned)
+    groups = group_numbers(residents) if rules.equal_groups else None
+    key = (
+        "plan",
+        residents.fingerprint,
+        k,
+        random_state,
+        _bytes(fixed),
+        pinned,
+        closed,
+        rules.fingerprint,
+        _digest(groups),
+    )
+    made: Plan = _elsewhere(
+        key, _plan, residents, k, fixed, pinned, closed, rules, random_state, groups=groups, progress=progress
+    )
+    # where a table knows only some places, pins stand at the nearest of them
+    kept = made.existing if existing is None else replace(existing, lonlat=made.existing.lonlat)
     found = replace(made, residents=residents, existing=kept)
     usual = usual_reference(kept)
     return found.against(AVERAGE if usual == TODAY and found.today is None else usual)
@@ -126,12 +142,32 @@ def solution(
     dial = t if describe(name).has_dial else None
     # numbers, not names: what groups are called does not leave this process
     groups = group_numbers(residents) if describe(name).needs_groups else None
-    digest = b"" if groups is None else blake2b(groups.data, digest_size=16).digest()
-    key = ("method", residents.fingerprint, name, k, dial, patience, random_state, _bytes(fixed), digest)
+    key = (
+        "method",
+        residents.fingerprint,
+        name,
+        k,
+        dial,
+        patience,
+        random_state,
+        _bytes(fixed),
+        _digest(groups),
+    )
     work = partial(
         solve, t=t, patience=patience, fixed_lonlat=fixed, groups=groups, random_state=random_state
     )
     found: Solution = _elsewhere(key, work, residents, name, k, progress=progress, method=name)
+    return found
+
+
+def fewest(
+    residents: Residents, reach: float, *, staying: Existing | None, rules: Rules, progress: Progress
+) -> Fewest:
+    """The fewest facilities within a reach, as `fewest_facilities` finds them, from a worker."""
+    fixed = None if staying is None else staying.lonlat
+    key = ("fewest", residents.fingerprint, reach, _bytes(fixed), rules.fingerprint)
+    work = partial(_fewest, rules=rules, fixed_lonlat=fixed)
+    found: Fewest = _elsewhere(key, work, residents, reach, progress=progress)
     return found
 
 
@@ -199,22 +235,32 @@ def _elsewhere(
     residents: Residents,
     *arguments: Any,
     progress: Progress,
+    groups: Ints | None = None,
     **about: str,
 ) -> Any:
-    """Run in the pool; the log says what and for how many, never for whom."""
+    """Run in the pool; the log says what and for how many, never for whom.
+
+    Where everyone's group matters, `groups` has it as a number: what groups are called does not leave this process.
+    """
     told = {"job": key[0], "residents": len(residents), **about}
     small = len(residents) <= SMALL
-    return pool().run(key, function, _bare(residents), *arguments, about=told, progress=progress, small=small)
+    sent = _bare(residents, groups)
+    return pool().run(key, function, sent, *arguments, about=told, progress=progress, small=small)
 
 
 def _bytes(fixed: Floats | None) -> bytes:
     return b"" if fixed is None else fixed.tobytes()
 
 
+def _digest(groups: Ints | None) -> bytes:
+    return b"" if groups is None else blake2b(groups.data, digest_size=16).digest()
+
+
 def _plan(
     residents: Residents,
     k: int,
     fixed: Floats | None,
+    pinned: int,
     closed: tuple[int, ...],
     rules: Rules,
     random_state: int,
@@ -225,6 +271,7 @@ def _plan(
         residents,
         k,
         fixed_lonlat=fixed,
+        pinned=pinned,
         closed=closed,
         rules=rules,
         with_t=USUAL_T,
@@ -233,6 +280,10 @@ def _plan(
     )
     made.trade_off(progress=part(progress, 0.85, 1.0))
     return _without_residents(made)
+
+
+def _fewest(residents: Residents, reach: float, progress: Progress, **options: Any) -> Fewest:
+    return fewest_facilities(residents, reach, progress=progress, **options)
 
 
 def _restored(residents: Residents, saved: PlanFile, progress: Progress) -> Restored:
@@ -261,9 +312,10 @@ def _table(plan: Plan, i: int, what: str, file_format: str, progress: Progress) 
     return made
 
 
-def _bare(residents: Residents) -> Residents:
-    """Residents without names, labels and report: positions, weights and what is known of them."""
-    bare = replace(residents, name="", report=Report(), labels={})
+def _bare(residents: Residents, groups: Ints | None = None) -> Residents:
+    """Residents without names, labels and report: positions, weights, the numbers of groups, what is known of them."""
+    labels = {} if groups is None else {"groups": groups.astype(object)}
+    bare = replace(residents, name="", report=Report(), labels=labels)
     for name in ("xy", "origin", "scale"):
         if name in residents.__dict__:  # where the cached properties live
             bare.__dict__[name] = residents.__dict__[name]
