@@ -9,8 +9,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # A room may import from the rooms above it, not from its neighbours or from below.
 FLOORS = (
-    {"arrays", "extras", "progress", "version", "units", "wording"},
+    {"arrays", "extras", "processors", "progress", "version", "units", "wording"},
     {"measures", "notebooks", "spread"},
+    {"partitions"},
     {"residents", "clustering"},
     {"streets", "sites"},
     {"evaluation"},

@@ -22,6 +22,7 @@ from tkm_core import TiltedKMeans, evaluate, neighbourhood_radius, tilted_path
 from tkm_core.clustering import threads
 from tkm_core.clustering.compiled import kernel as kernels
 from tkm_core.clustering.descent import Problem, descend
+from tkm_core.processors import processors
 
 ROOT = Path(__file__).parents[2]
 MODULES = ("cells", "descents", "neighbourhoods", "passes", "starts", "tilted_mean", "wide")
@@ -186,7 +187,7 @@ def test_a_wrong_type_by_address_is_refused():
 
 def test_threads_are_as_many_as_this_process_may_use(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
-    assert threads.processors() == 3
+    assert processors() == 3
 
 
 def test_the_number_of_threads_changes_no_bit(monkeypatch):

@@ -1,6 +1,7 @@
 """TiltedKMeans: the estimator around the search, the descent and the paper's SGD."""
 
 import warnings
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ from tkm_core.clustering.frame import Framed, check_width, in_units_of, power_of
 from tkm_core.clustering.given_starts import Init, given_starts
 from tkm_core.clustering.search import Search
 from tkm_core.clustering.sgd import descend_by_sgd
+from tkm_core.partitions import rows_of
 
 
 class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -150,22 +152,29 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.batch_size = batch_size
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | str | None = None) -> Self:  # noqa: ARG002
         """Place the facilities.
 
         Parameters
         ----------
-        X : array (n, d) or GeoDataFrame
-            Residents. Of a GeoDataFrame the points are taken; they must be on a plane map, not in degrees.
+        X : array (n, d), GeoDataFrame, Dask array or table, ParquetRows, or path of Parquet files
+            Residents. Of a GeoDataFrame the points are taken; they must be on a plane map, not in degrees. What is not
+            in memory is passed over piece by piece: see the guide "Beyond one machine". ``labels_`` is then lazy.
         y : ignored
-        sample_weight : array (n,), optional
-            Population of each row.
+        sample_weight : array (n,) or str, optional
+            Population of each row; for files and tables beyond memory the name of its column.
 
         Returns
         -------
         self
         """
         self._check_settings()
+        rows = rows_of(X, sample_weight)
+        if rows is not None:
+            from tkm_core.clustering.streamed.fitting import fit_streamed
+
+            self._weight_column = sample_weight if isinstance(sample_weight, str) else None
+            return fit_streamed(self, rows)
         X = check_points(
             validate_data(self, plain_table(X), dtype=np.float64, order="C", ensure_all_finite=False)
         )
@@ -260,6 +269,11 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if self.verbose:
             print(f"TiltedKMeans: {text}")
 
+    def _weights_of(self, X: Any) -> str | None:
+        """The column of weights that ``fit`` was told of, if X has it too: it is no coordinate."""
+        column: str | None = getattr(self, "_weight_column", None)
+        return column if isinstance(X, str | PathLike) or column in getattr(X, "columns", ()) else None
+
     def _checked(self, X: ArrayLike) -> Floats:
         """Rows that fit the data of ``fit``."""
         check_is_fitted(self)
@@ -268,8 +282,14 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             validate_data(self, table, reset=False, dtype=np.float64, order="C", ensure_all_finite=False)
         )
 
-    def predict(self, X: ArrayLike) -> Labels:
-        """Index of the nearest facility of each row."""
+    def predict(self, X: Any) -> Labels:
+        """Index of the nearest facility of each row; a lazy Dask array where X is not in memory."""
+        rows = rows_of(X, self._weights_of(X))
+        if rows is not None:
+            from tkm_core.clustering.streamed.fitting import lazy_labels
+
+            check_is_fitted(self)
+            return lazy_labels(rows, self.cluster_centers_)
         return served(self._checked(X), self.cluster_centers_)[0]
 
     def transform(self, X: ArrayLike) -> Floats:

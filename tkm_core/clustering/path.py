@@ -26,7 +26,8 @@ from tkm_core.clustering.frame import Framed
 from tkm_core.clustering.search import COLUMN, Search
 from tkm_core.clustering.threads import pool
 from tkm_core.notebooks import data_frame, figure, html_table, room_above
-from tkm_core.progress import Progress, silent
+from tkm_core.partitions import Rows, over_rows, rows_of
+from tkm_core.progress import Progress, part, silent
 
 ANCHORS = 9  # values of t at which the path is searched for anew
 POLISH, ENOUGH = 1, 0.05  # most steps on very many residents, and the error at which none is taken
@@ -118,12 +119,12 @@ def default_grid() -> Floats:
 
 
 def tilted_path(
-    X: ArrayLike,
+    X: Any,
     n_clusters: int,
     *,
     t: ArrayLike | None = None,
     criterion: str = "cluster",
-    sample_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
     fixed_centers: ArrayLike | None = None,
     scale: str | float | None = None,
     random_state: int | None = None,
@@ -133,16 +134,17 @@ def tilted_path(
 
     Parameters
     ----------
-    X : array (n, d)
-        Residents.
+    X : array (n, d), Dask array or table, ParquetRows, or path of Parquet files
+        Residents. What is not in memory is passed over piece by piece, on a Dask cluster where one is connected (or
+        named by ``EVENREACH_SCHEDULER``): see the guide "Beyond one machine".
     n_clusters : int
         Facilities to place.
     t : array (m,), optional
         The grid; by default 0 and 60 geometric values from 0.01 to 100.
     criterion : {"cluster", "city"}
         Which fixed point wins at each t: lowest tilted SSE or lowest city-wide cost.
-    sample_weight : array (n,), optional
-        Population of each row.
+    sample_weight : array (n,) or str, optional
+        Population of each row; for files and tables beyond memory the name of its column.
     fixed_centers : array (f, d), optional
         Existing facilities; they come after the new ones in ``centers``.
     scale : "auto", float or None
@@ -164,6 +166,11 @@ def tilted_path(
     >>> path.centers.shape
     (61, 3, 2)
     """
+    rows = rows_of(X, sample_weight)
+    if rows is not None:
+        return _streamed(
+            rows, n_clusters, t, criterion, fixed_centers, scale, random_state, progress or silent
+        )
     points = check_points(X)
     weights = check_weights(sample_weight, len(points))
     grid = default_grid() if t is None else np.array([check_t(float(v)) for v in np.ravel(np.asarray(t))])
@@ -195,6 +202,38 @@ def tilted_path(
         city_cost=np.array([each.city_cost for each in final])[back],
         error=np.array([each.left for each in final])[back],
         arrangement=np.cumsum(jumps, dtype=np.int64)[back],
+    )
+
+
+def _streamed(
+    rows: Rows,
+    n_clusters: int,
+    t: ArrayLike | None,
+    criterion: str,
+    fixed_centers: ArrayLike | None,
+    scale: str | float | None,
+    random_state: int | None,
+    report: Progress,
+) -> TiltedPath:
+    """The path for rows beyond memory: walked on their cells, then exact for all t at once."""
+    from tkm_core.clustering.streamed.path import condensed, finish, length_of
+
+    with over_rows(rows) as passes:
+        known = condensed(passes, part(report, 0.0, 0.3))
+        check_clusters(n_clusters, known.count)
+        length = length_of(scale, known)
+        if scale is None:
+            warn_of_units(np.sort(np.ravel(default_grid() if t is None else t)), known.scale, stacklevel=4)
+        path = tilted_path(
+            known.X, n_clusters, t=t, criterion=criterion, sample_weight=known.weights, fixed_centers=fixed_centers,
+            scale=length, random_state=random_state, progress=part(report, 0.3, 0.6),
+        )  # fmt: skip
+        found = finish(
+            passes, known, path.centers, path.t, length, n_clusters, criterion, part(report, 0.6, 1.0)
+        )
+    city_cost, tilted_sse, sse = found.history.T
+    return replace(
+        path, centers=found.centers, tilted_sse=tilted_sse, sse=sse, city_cost=city_cost, error=found.left
     )
 
 

@@ -7,14 +7,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import numpy as np
 from numpy.typing import NDArray
 
+from tkm_core.processors import processors
+
 _pools: dict[int, ThreadPoolExecutor] = {}
-
-
-def processors() -> int:
-    """How many processors this process may use: a container or ``taskset`` may have left it fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def pool() -> ThreadPoolExecutor:

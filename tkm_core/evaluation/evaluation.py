@@ -20,10 +20,10 @@ from tkm_core.clustering import (
     tilted_sse_by_cluster,
     unit_for,
 )
+from tkm_core.evaluation.distribution import gini, kolm_pollak_ede, quantile, worst_share_mean
 from tkm_core.measures import MEASURES
 from tkm_core.notebooks import data_frame, figure, html_table
-
-KOLM_POLLAK_EPS = -1.0  # inequality aversion; negative because distance is a burden
+from tkm_core.partitions import over_rows, rows_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,6 +82,11 @@ class Evaluation:
     fairness_ratio: float | None
 
     @property
+    def count(self) -> int:
+        """How many residents were judged."""
+        return len(self.labels)
+
+    @property
     def _measures(self) -> dict[str, float]:
         """Every measure of the table that was taken."""
         return {key: getattr(self, key) for key in MEASURES if getattr(self, key) is not None}
@@ -91,16 +96,14 @@ class Evaluation:
             f"{key} {figure(getattr(self, key))}" for key in ("mean_distance", "largest_distance", "gini")
         )
         return (
-            f"<Evaluation: {len(self.population)} facilities, {len(self.labels):,} residents, t = {self.t:.3g}; "
+            f"<Evaluation: {len(self.population)} facilities, {self.count:,} residents, t = {self.t:.3g}; "
             f"{', '.join(shown)}>"
         )
 
     def _repr_html_(self) -> str:
         """Every measure, by name."""
         rows = [(MEASURES[key].axis, key, figure(value)) for key, value in self._measures.items()]
-        title = (
-            f"Evaluation: {len(self.population)} facilities, {len(self.labels):,} residents, t = {self.t:.3g}"
-        )
+        title = f"Evaluation: {len(self.population)} facilities, {self.count:,} residents, t = {self.t:.3g}"
         return html_table(title, ["", "name", "value"], rows, ["Distances are in the units of X."])
 
     def to_frame(self, of: str = "measures") -> Any:
@@ -139,11 +142,11 @@ class Evaluation:
 
 
 def evaluate(
-    X: ArrayLike,
+    X: Any,
     centers: ArrayLike,
     *,
     t: float = 0.0,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
     standard: float | None = None,
     neighbourhood: ArrayLike | None = None,
 ) -> Evaluation:
@@ -159,14 +162,15 @@ def evaluate(
 
     Parameters
     ----------
-    X : array (n, d) or GeoDataFrame of points on a plane map
-        Residents.
+    X : array (n, d), GeoDataFrame of points on a plane map, Dask array or table, ParquetRows, or path of Parquet files
+        Residents. Of rows that are not in memory, ``labels`` and ``distance`` are left empty, and quantiles are within
+        0.05 %: see the guide "Beyond one machine".
     centers : array (k, d)
         Facilities, whatever method placed them.
     t : float
         The tilt for ``tilted_sse`` and ``city_cost``, in the unit of 1/X²; may be infinite.
-    sample_weight : array (n,), optional
-        Population of each resident point.
+    sample_weight : array (n,) or str, optional
+        Population of each resident point; for files and tables beyond memory the name of its column.
     standard : float, optional
         A service standard (a distance) for ``share_within``.
     neighbourhood : array (n,), optional
@@ -182,6 +186,16 @@ def evaluate(
     >>> found.mean_distance, found.largest_distance, found.share_within
     (0.666..., 1.0, 1.0)
     """
+    rows = rows_of(X, sample_weight)
+    if rows is not None:
+        from tkm_core.evaluation.streamed import evaluate_settings
+
+        if neighbourhood is not None:
+            msg = "neighbourhood needs a radius for each row, so the rows must be in memory."
+            raise ValueError(msg)
+        sites = check_centers(centers, rows.n_columns, "centers")
+        with over_rows(rows) as passes:
+            return evaluate_settings(passes, sites[None], np.array([check_t(t)]), standard)[0]
     points = check_points(X)
     sites = check_centers(centers, points.shape[1], "centers")
     people = check_weights(sample_weight, len(points))
@@ -287,7 +301,7 @@ def _measured(
     order = np.argsort(peopled[1], kind="stable")
     sorted_distance, sorted_weights = peopled[1][order], weights[order]
     cumulative = np.cumsum(sorted_weights)
-    median, p90, p95 = (_quantile(sorted_distance, cumulative, q) for q in (0.5, 0.9, 0.95))
+    median, p90, p95 = (quantile(sorted_distance, cumulative, q) for q in (0.5, 0.9, 0.95))
     phi = tilted_sse_by_cluster(f, labels, weights, k, tilted)
     ratio = None
     if neighbourhood is not None:
@@ -317,45 +331,12 @@ def _measured(
         p90_distance=float(carried(p90, 1)),
         p95_distance=float(carried(p95, 1)),
         largest_distance=float(carried(max_distance.max(), 1)),
-        gini=_gini(sorted_distance, sorted_weights, cumulative),
-        kolm_pollak_ede=float(carried(_kolm_pollak_ede(peopled[1], weights), 1)),
+        gini=gini(sorted_distance, sorted_weights, cumulative),
+        kolm_pollak_ede=float(carried(kolm_pollak_ede(peopled[1], weights), 1)),
         worst_decile_mean=float(
-            carried(_worst_share_mean(sorted_distance, sorted_weights, cumulative, 0.1), 1)
+            carried(worst_share_mean(sorted_distance, sorted_weights, cumulative, 0.1), 1)
         ),
         standard=standard,
         share_within=None if standard is None else float(weights[distance * unit <= standard].sum()) / total,
         fairness_ratio=ratio,
     )
-
-
-def _quantile(ordered: Floats, cumulative: Floats, q: float) -> float:
-    """The smallest distance within which a share q of the population lives (inverted distribution function)."""
-    at = np.searchsorted(cumulative, q * cumulative[-1] * (1 - 1e-12))
-    return float(ordered[min(at, len(ordered) - 1)])
-
-
-def _gini(ordered: Floats, weights: Floats, cumulative: Floats) -> float:
-    """Weighted Gini: half the mean absolute difference of two residents' distances, over the mean."""
-    total = cumulative[-1]
-    mean = float(np.dot(weights, ordered)) / total
-    if mean == 0:
-        return 0.0
-    below = (cumulative - weights / 2) / total
-    # rounding must not lead below 0, where all are equal, or above 1
-    return min(max(float(2 * np.dot(weights * ordered, below) / (total * mean) - 1), 0.0), 1.0)
-
-
-def _worst_share_mean(ordered: Floats, weights: Floats, cumulative: Floats, share: float) -> float:
-    """Mean over exactly the worst-off ``share`` of the population; the resident on the edge counts in part."""
-    total = cumulative[-1]
-    inside = np.clip(cumulative - (1 - share) * total, 0.0, weights)
-    return float(np.dot(inside, ordered) / inside.sum())
-
-
-def _kolm_pollak_ede(distance: Floats, weights: Floats) -> float:
-    """-(1/kappa) log mean e^{-kappa d}, with kappa = eps sum(w d) / sum(w d²), eps < 0 for a burden."""
-    second = float(np.dot(weights, distance**2))
-    if second == 0:
-        return 0.0
-    kappa = KOLM_POLLAK_EPS * float(np.dot(weights, distance)) / second
-    return city_cost(distance, weights, -kappa)

@@ -1,0 +1,19 @@
+"""Rows that do not fit into memory: read piece by piece, here or by the workers of a Dask cluster."""
+
+from tkm_core.partitions.block import Block, PartitionError
+from tkm_core.partitions.running import SCHEDULER, Passes, cluster_client, over_rows
+from tkm_core.partitions.source import ParquetRows, Piece, Rows, array_rows, rows_of
+
+__all__ = [
+    "SCHEDULER",
+    "Block",
+    "ParquetRows",
+    "PartitionError",
+    "Passes",
+    "Piece",
+    "Rows",
+    "array_rows",
+    "cluster_client",
+    "over_rows",
+    "rows_of",
+]

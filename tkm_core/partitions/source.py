@@ -1,0 +1,168 @@
+"""Where rows come from: Parquet files, Dask arrays and tables, or an array in memory; what all of them look like."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tkm_core.arrays import Floats
+from tkm_core.extras import needs_extra
+from tkm_core.partitions.block import ROWS, Block
+
+Change = Callable[[Floats], Floats]
+"""What is done to the coordinates of every block first, such as a projection; it must survive pickling."""
+
+
+class Piece(Protocol):
+    """A part of the data that one worker reads by itself, without the other parts."""
+
+    @property
+    def name(self) -> str:
+        """As it is called in sentences."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows it has; None where that is not known."""
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows, a block at a time."""
+
+    def delayed(self) -> Any:
+        """The same piece, or what Dask turns into one where it runs: a lazy partition is computed by a worker."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows in pieces.
+
+    Attributes
+    ----------
+    name : str
+        As it is called in sentences.
+    n_columns : int
+        Coordinates of each row.
+    pieces : tuple of Piece
+    box : tuple of arrays (d,) or None
+        The lowest and highest coordinates where they are known without a pass.
+    """
+
+    name: str
+    n_columns: int
+    pieces: "tuple[Piece, ...]"
+    box: tuple[Floats, Floats] | None = None
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows there are; None where only a pass can tell."""
+        sizes = [piece.n_rows for piece in self.pieces]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+@dataclass(frozen=True)
+class ParquetRows:
+    """Parquet files as rows: which of their columns are coordinates, and which one counts people.
+
+    Parameters
+    ----------
+    path : str or sequence of str
+        A file, a folder (also one with partitions in folders), a glob such as "homes/*.parquet", or several of these;
+        also on object storage ("s3://...") where fsspec finds credentials.
+    columns : sequence of str, optional
+        Coordinates. By default the points of GeoParquet; without them every column of numbers but the weight.
+    weight : str, optional
+        The column with the population of each row.
+    change : callable, optional
+        Applied to the coordinates (n, d) of every block where it is read; it must survive pickling.
+
+    Examples
+    --------
+    >>> ParquetRows("homes/*.parquet", columns=("x", "y"), weight="people").weight
+    'people'
+    """
+
+    path: str | Sequence[str]
+    columns: Sequence[str] | None = None
+    weight: str | None = None
+    change: Change | None = None
+
+
+@dataclass(frozen=True)
+class ArrayPiece:
+    """Some rows of an array in memory."""
+
+    name: str
+    X: Floats
+    weights: Floats | None
+    first: int
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many there are."""
+        return len(self.X)
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows, a block at a time."""
+        yield from Block.checked(self.X, self.weights, self.name, self.first).parts()
+
+    def delayed(self) -> "ArrayPiece":
+        """Itself."""
+        return self
+
+
+def array_rows(X: ArrayLike, sample_weight: ArrayLike | None = None, rows: int = ROWS) -> Rows:
+    """An array as rows in pieces.
+
+    >>> found = array_rows(np.zeros((5, 2)), rows=2)
+    >>> len(found.pieces), found.n_rows
+    (3, 5)
+    """
+    points = np.ascontiguousarray(X, dtype=np.float64)
+    weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+    cuts = [slice(at, at + rows) for at in range(0, len(points), rows)]
+    pieces = [
+        ArrayPiece("X", points[cut], None if weights is None else weights[cut], cut.start) for cut in cuts
+    ]
+    return Rows("X", points.shape[1], tuple(pieces))
+
+
+def rows_of(X: Any, sample_weight: Any = None) -> Rows | None:
+    """What X is, if it lies beyond this process's memory: a path, `ParquetRows`, a Dask array or table. Else None.
+
+    ``sample_weight`` names a column of the file or table, or is a Dask array with the partitions of X.
+
+    >>> rows_of(np.zeros((5, 2))) is None
+    True
+    """
+    if isinstance(X, Rows):
+        return X
+    try:
+        if isinstance(X, str | os.PathLike):
+            X = ParquetRows(os.fspath(X), weight=_column(sample_weight))
+        elif isinstance(X, ParquetRows) and sample_weight is not None:
+            X = ParquetRows(X.path, X.columns, _column(sample_weight), X.change)
+        if isinstance(X, ParquetRows):
+            from tkm_core.partitions.parquet import parquet_rows
+
+            return parquet_rows(X)
+        if type(X).__module__.partition(".")[0] == "dask":
+            from tkm_core.partitions.lazy import lazy_rows
+
+            return lazy_rows(X, sample_weight)
+    except ModuleNotFoundError as missing:
+        error = needs_extra("Data beyond memory", missing)
+        raise error from missing
+    return None
+
+
+def _column(weight: Any) -> str | None:
+    """The name of a column of weights, if it is one."""
+    if weight is None or isinstance(weight, str):
+        return weight
+    msg = (
+        f"sample_weight is a {type(weight).__name__}; for Parquet files it must be the name of the column that counts "
+        "people."
+    )
+    raise ValueError(msg)
