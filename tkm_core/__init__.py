@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tkm_core.clustering.path import TiltedPath, tilted_path
     from tkm_core.evaluation import Evaluation, evaluate, evaluate_distances, neighbourhood_radius, scorer
     from tkm_core.methods import METHODS, MethodTooLargeError, Solution, run_method
+    from tkm_core.partitions import ParquetRows, PartitionError
     from tkm_core.planning.fewest import Fewest, fewest_facilities
     from tkm_core.planning.making import make_plan
     from tkm_core.planning.plan import Plan
@@ -64,6 +65,7 @@ _ROOMS = {
     "tkm_core.clustering.checks": ("TiltWarning",),
     "tkm_core.clustering.path": ("TiltedPath", "tilted_path"),
     "tkm_core.planning.fewest": ("Fewest", "fewest_facilities"),
+    "tkm_core.partitions": ("ParquetRows", "PartitionError"),
     "tkm_core.planning.making": ("make_plan",),
     "tkm_core.planning.plan": ("Plan",),
     "tkm_core.planning.rules": ("Rules",),
@@ -116,6 +118,8 @@ __all__ = [
     "Fewest",
     "FewestSites",
     "MethodTooLargeError",
+    "ParquetRows",
+    "PartitionError",
     "Plan",
     "Residents",
     "ResidentsError",

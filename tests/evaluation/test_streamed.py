@@ -26,7 +26,7 @@ def test_measures_are_those_in_memory(t):
     for name in ("population", "max_distance", "variance", "variance_of_distance", "tilted_sse_by_cluster"):
         np.testing.assert_allclose(getattr(found, name), getattr(known, name), rtol=1e-9, err_msg=name)
     assert repr(found) == repr(known)
-    assert found.quantile_error == QUANTILE_ERROR
+    assert found.count == len(X)
 
 
 def test_files_and_what_they_cannot_do(tmp_path):

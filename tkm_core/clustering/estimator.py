@@ -282,7 +282,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             validate_data(self, table, reset=False, dtype=np.float64, order="C", ensure_all_finite=False)
         )
 
-    def predict(self, X: Any) -> Labels:
+    def predict(self, X: Any) -> Any:
         """Index of the nearest facility of each row; a lazy Dask array where X is not in memory."""
         rows = rows_of(X, self._weights_of(X))
         if rows is not None:
