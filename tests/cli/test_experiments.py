@@ -126,8 +126,8 @@ def test_a_file_in_the_place_of_the_folder(tmp_path, capsys):
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
     arguments = ["experiment", "monotone", "--data", "toulouse", "--repeats", "20000", "-o", str(tmp_path)]
-    # 2, or any of 20 to 29, 200 to 299 ...: a fast machine shows only some of the repeats
-    status, shown = watch(arguments, until=b"repeat 2")
+    # 3, or any of 30 to 39, 300 to 399 ...: a fast machine shows only some of the repeats
+    status, shown = watch(arguments, until=b"repeat 3")
     assert status == 130, shown
     table = pd.read_csv(tmp_path / "monotone.csv")
     assert table["repeat"].max() >= 1

@@ -22,7 +22,7 @@ from tkm_core.planning.methods_compared import (
 from tkm_core.residents import Residents
 from tkm_core.residents.samples import load_sample
 from tkm_core.stories.methods_story import freedom, ratio_words, remarks, sampling, verdict
-from tkm_core.wording import RANKS, listed, number_word
+from tkm_core.wording import listed, number_word, rank_word
 
 T = 0.3
 
@@ -85,7 +85,7 @@ def test_verdict_names_who_is_ahead(compared: list[Compared]) -> None:
         *(o for o in compared if o.name not in ("tkm", worst.name)),
     ]
     parts = verdict(swapped, "km")
-    assert f"the {RANKS[len(swapped)]} shortest longest trip" in "".join(part.text for part in parts)
+    assert f"the {rank_word(len(swapped))} shortest longest trip" in "".join(part.text for part in parts)
     assert any(part.tone == "worse" for part in parts)
     assert not verdict([own], "km")
 

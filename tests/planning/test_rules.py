@@ -268,7 +268,7 @@ def test_minutes_are_told_as_minutes(grid: Streets) -> None:
     assert "minutes" in story.text
     assert " km" not in story.text + story.context + "".join(row.label for row in story.rows)
     assert [row.label for row in story.rows][:2] == ["Farthest home, min", "Average travel time, min"]
-    assert story.rows[-1].label == "Homes within 5 min, %"
+    assert "Homes within 5 min, %" in [row.label for row in story.rows]
     assert "away; the average trip is" in tell_setting(plan, 0).headline_text
     assert tell_setting(plan, 0).headline_text.endswith(" min.")
     assert by_group(plan, 0)[0].average.label == "Average travel time, min"

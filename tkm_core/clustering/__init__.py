@@ -5,6 +5,7 @@ from tkm_core.clustering.checks import (
     check_centers,
     check_clusters,
     check_fixed,
+    check_grid,
     check_number,
     check_points,
     check_t,
@@ -21,7 +22,7 @@ from tkm_core.clustering.descent import CHUNK, Descent, Problem, box, descend, d
 from tkm_core.clustering.estimator import TiltedKMeans
 from tkm_core.clustering.frame import Frame, Framed, in_units_of, level_weights, served, tilt, unit_for
 from tkm_core.clustering.objective import city_cost, squared_distances, tilted_sse, tilted_sse_by_cluster
-from tkm_core.clustering.path import TiltedPath, default_grid, tilted_path
+from tkm_core.clustering.path import TiltedPath, tilted_path
 from tkm_core.clustering.search import LARGE
 from tkm_core.clustering.sgd import descend_by_sgd
 from tkm_core.clustering.threads import in_parallel
@@ -43,6 +44,7 @@ __all__ = [
     "check_centers",
     "check_clusters",
     "check_fixed",
+    "check_grid",
     "check_number",
     "check_points",
     "check_t",
@@ -50,7 +52,6 @@ __all__ = [
     "check_whole",
     "city_cost",
     "clearly_lower",
-    "default_grid",
     "descend",
     "descend_all",
     "descend_by_sgd",

@@ -180,6 +180,17 @@ def check_t(t: object) -> float:
     return float(t)
 
 
+def check_grid(t: ArrayLike | None, unit: float = 1.0) -> Floats:
+    """Settings of the dial; by default 0 and 60 geometric values from 0.01 to 100, over the square of a length.
+
+    >>> check_grid([0, 1]).tolist(), len(check_grid(None))
+    ([0.0, 1.0], 61)
+    """
+    if t is None:
+        return np.append(0.0, np.geomspace(0.01, 100.0, 60)) / unit**2
+    return np.array([check_t(float(value)) for value in np.ravel(np.asarray(t))])
+
+
 def check_whole(value: object, name: str, least: int = 1) -> int:
     """A whole number of at least ``least``.
 

@@ -15,8 +15,8 @@ from tkm_core.arrays import Floats
 from tkm_core.clustering.checks import (
     check_clusters,
     check_fixed,
+    check_grid,
     check_points,
-    check_t,
     check_weights,
     warn_of_units,
 )
@@ -113,11 +113,6 @@ class TiltedPath:
         return room_above("figures", "plot").plot(self, what, **options)
 
 
-def default_grid() -> Floats:
-    """0 and 60 geometric values from 0.01 to 100, as the paper draws them."""
-    return np.append(0.0, np.geomspace(0.01, 100.0, 60))
-
-
 def tilted_path(
     X: Any,
     n_clusters: int,
@@ -173,7 +168,7 @@ def tilted_path(
         )
     points = check_points(X)
     weights = check_weights(sample_weight, len(points))
-    grid = default_grid() if t is None else np.array([check_t(float(v)) for v in np.ravel(np.asarray(t))])
+    grid = check_grid(t)
     check_clusters(n_clusters, len(points))
     if criterion not in COLUMN:
         msg = f"criterion is {criterion!r}; choose 'cluster' (the paper's tilted SSE) or 'city' (the city-wide cost)."

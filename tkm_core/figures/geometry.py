@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import shapely
 
 from tkm_core.arrays import Floats
-from tkm_core.residents import Residents
+from tkm_core.residents import Residents, nearby
 from tkm_core.units import METRES, nice_step
 
 METRES_PER_DEGREE = 111_320.0
@@ -66,6 +67,24 @@ def fit(lonlat: npt.ArrayLike, *, width: int = 690, height: int = 600) -> View:
     (west, south), (east, north) = from_mercator(middle - half), from_mercator(middle + half)
     lon, lat = from_mercator(middle)
     return View(float(lon), float(lat), zoom, float(west), float(south), float(east), float(north))
+
+
+def view_of(
+    residents: Residents,
+    existing: Floats | None = None,
+    *,
+    with_areas: bool,
+    width: int = 690,
+    height: int = 600,
+) -> View:
+    """The view that shows all residents, the existing facilities around them and, if asked for, whole areas."""
+    shown = residents.lonlat
+    if existing is not None and len(existing):
+        shown = np.concatenate([shown, existing[nearby(residents, existing)]])
+    if with_areas and residents.areas is not None:
+        west, south, east, north = shapely.total_bounds(residents.areas)
+        shown = np.concatenate([shown, [[west, south], [east, north]]])
+    return fit(shown, width=width, height=height)
 
 
 def grid(view: View, unit: str) -> tuple[float, list[list[list[float]]]]:

@@ -13,12 +13,12 @@ import shapely
 
 from tkm_core.arrays import Floats
 from tkm_core.figures import crowd, markers
-from tkm_core.figures.geometry import TILE, Cells, View, fit, gather, grid, mercator
+from tkm_core.figures.geometry import TILE, Cells, View, gather, grid, mercator, view_of
 from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround
 from tkm_core.figures.palette import palette, rgb
 from tkm_core.planning import place_names
-from tkm_core.residents import Existing, Residents, nearby
+from tkm_core.residents import Existing, Residents
 from tkm_core.streets import Areas, Lines
 from tkm_core.units import METRES
 from tkm_core.wording import singular
@@ -50,13 +50,7 @@ def live_ground(
     True
     """
     many = len(residents) > POINTS_AT_MOST
-    shown = residents.lonlat
-    if existing is not None and len(existing):
-        shown = np.concatenate([shown, existing[nearby(residents, existing)]])
-    if residents.areas is not None and not many:
-        west, south, east, north = shapely.total_bounds(residents.areas)
-        shown = np.concatenate([shown, [[west, south], [east, north]]])
-    view = fit(shown, width=width, height=height)
+    view = view_of(residents, existing, with_areas=not many, width=width, height=height)
     return MapGround(
         view, gather(residents) if many else None, (), shaded=residents.areas is not None and not many
     )

@@ -16,7 +16,7 @@ from pydeck.bindings.json_tools import default_serialize
 from tkm_core.arrays import Floats
 from tkm_core.evaluation import Evaluation
 from tkm_core.figures import crowd
-from tkm_core.figures.geometry import Cells, View, fit, gather, grid, scale_bar
+from tkm_core.figures.geometry import Cells, View, gather, grid, scale_bar, view_of
 from tkm_core.figures.look import Look
 from tkm_core.figures.markers import (
     FONT,
@@ -28,7 +28,7 @@ from tkm_core.figures.markers import (
 )
 from tkm_core.figures.palette import Palette, rgb
 from tkm_core.planning import Plan
-from tkm_core.residents import Existing, Residents, nearby
+from tkm_core.residents import Existing, Residents
 from tkm_core.units import format_lengths
 
 STREETS = {
@@ -61,13 +61,7 @@ class MapGround:
     ) -> "MapGround":
         """The ground of some residents, and existing facilities around them, for a map of a size in pixels."""
         many = len(residents) > crowd.POINTS_AT_MOST
-        shown = residents.lonlat
-        if existing is not None and len(existing):
-            shown = np.concatenate([shown, existing[nearby(residents, existing)]])
-        if residents.areas is not None and not many:
-            west, south, east, north = shapely.total_bounds(residents.areas)
-            shown = np.concatenate([shown, [[west, south], [east, north]]])
-        view = fit(shown, width=width, height=height)
+        view = view_of(residents, existing, with_areas=not many, width=width, height=height)
         if many:
             return cls(view, gather(residents), ())
         areas = () if residents.areas is None else crowd.outlines(residents.areas)

@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
 from tkm_core.arrays import Bools, Floats, Ints
-from tkm_core.clustering import check_t, check_weights, default_grid
+from tkm_core.clustering import check_grid, check_weights
 from tkm_core.progress import Progress, never_falling, part
 from tkm_core.sites.capacity import Capacity, RoomySearch, as_capacity, roomy
 from tkm_core.sites.cover import smallest_cover
@@ -173,10 +173,7 @@ def site_path(
     table = check_distances(distances)
     k, fixed = check_sites(n_sites, fixed_sites, table.shape[1])
     known = Table.of(table, sample_weight)
-    if t is None:
-        grid = default_grid() / distance_scale(table, sample_weight) ** 2
-    else:
-        grid = np.array([check_t(float(v)) for v in np.ravel(np.asarray(t))])
+    grid = check_grid(t, distance_scale(table, sample_weight) if t is None else 1.0)
     report = never_falling(progress)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     order = np.argsort(grid, kind="stable")

@@ -14,10 +14,9 @@ from tkm_core.clustering import (
     Frame,
     check_clusters,
     check_fixed,
+    check_grid,
     check_points,
-    check_t,
     check_weights,
-    default_grid,
     in_units_of,
     level_weights,
     tilt,
@@ -157,7 +156,7 @@ def capacity_path(
     people = check_weights(sample_weight, len(points))
     k = check_clusters(n_clusters, len(points))
     fixed = check_fixed(fixed_centers, points.shape[1])
-    grid = default_grid() if t is None else np.array([check_t(float(v)) for v in np.ravel(np.asarray(t))])
+    grid = check_grid(t)
     limits = as_capacity(capacity) or Capacity()
     size = k + len(fixed)
     rows = np.flatnonzero(people > 0)

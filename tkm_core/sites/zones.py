@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from tkm_core.arrays import Bools, Floats
-from tkm_core.clustering import check_centers, check_points, check_t, check_weights, default_grid
+from tkm_core.clustering import check_centers, check_grid, check_points, check_weights
 from tkm_core.extras import needs_extra
 from tkm_core.progress import Progress, never_falling, part
 from tkm_core.sites.path import site_path
@@ -129,7 +129,7 @@ def zone_path(
         msg = f"X has {points.shape[1]} column(s); zones need a map with two."
         raise ValueError(msg)
     people = check_weights(sample_weight, len(points))
-    grid = default_grid() if t is None else np.array([check_t(float(v)) for v in np.ravel(np.asarray(t))])
+    grid = check_grid(t)
     fixed = np.empty((0, 2)) if fixed_centers is None else check_centers(fixed_centers, 2, "fixed_centers")
     report = never_falling(progress)
     low, high = _area(points[people > 0], only_in)
