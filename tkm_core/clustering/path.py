@@ -218,7 +218,7 @@ def _streamed(
         check_clusters(n_clusters, known.count)
         length = length_of(scale, known)
         if scale is None:
-            warn_of_units(np.sort(np.ravel(default_grid() if t is None else t)), known.scale, stacklevel=4)
+            warn_of_units(np.sort(check_grid(t)), known.scale, stacklevel=4)
         path = tilted_path(
             known.X, n_clusters, t=t, criterion=criterion, sample_weight=known.weights, fixed_centers=fixed_centers,
             scale=length, random_state=random_state, progress=part(report, 0.3, 0.6),
