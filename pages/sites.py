@@ -58,11 +58,11 @@ def _editor(place: cities.City) -> None:
     """The map: sites and zones are added, moved, named and removed on it."""
     look = screen.look(place)
     canvas = caches().results.once(
-        ("canvas", *place.key_with_existing, look.length_unit, look.people, place.rules.travel.fingerprint),
+        ("canvas", *place.key_with_existing, look.length_unit, look.people),
         lambda: _canvas(place, look),
     )
     show_editor(
-        replace(cast("Canvas", canvas), streets=figures.live_streets(look)),
+        replace(cast("Canvas", canvas), streets=figures.live_streets(look), roads=rules.drawn_streets()),
         rules.places().drawing,
         seen=state.visit().live_map.drawn,
         height=PHONE_HEIGHT if screen.on_phone() else MAP_HEIGHT,
@@ -85,7 +85,6 @@ def _canvas(place: cities.City, look: figures.Look) -> Canvas:
         residents=figures.live_residents(place.residents, ground),
         label=f"Map of {place.title} on which candidate sites and zones are drawn",
         areas=figures.live_areas(place.residents, ground),
-        roads=rules.drawn_streets(),
     )
 
 

@@ -136,6 +136,7 @@ def show_map(
     """
     data = {
         "kind": "map",
+        "name": key,
         **_ground(scene, key),
         "plan": assets.address_of(scene.plan, f"{key}-plan.json"),
         "service": _address(scene.service, f"{key}-service.bin"),
@@ -185,6 +186,7 @@ def show_editor(
     """
     data = {
         "kind": "editor",
+        "name": key,
         **_ground(canvas, key),
         "place": assets.address_of(canvas.place, f"{key}-place.json"),
         "hint": "Map: arrow keys move it, plus and minus zoom, Enter draws at its centre",

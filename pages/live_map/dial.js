@@ -5,6 +5,7 @@ import { element } from './page.js';
 const STOP_SECONDS = 0.3; // from one setting to the next while it plays
 const LONGEST_FRAME = 0.3; // seconds; a hidden tab does not jump ahead when it is seen again
 const REST = 160; // milliseconds without a key press until the page is told
+const READ = 3000; // milliseconds that a remark about a jump stands
 
 export class Dial {
   /**
@@ -25,15 +26,17 @@ export class Dial {
     );
     this.shown = element('output', 'shown', { 'aria-hidden': 'true' });
     this.marks = element('div', 'marks', { 'aria-hidden': 'true' });
-    this.note = element('p', 'note', { role: 'status' });
+    this.note = element('p', 'note', { role: 'status' }); // stands on the map: what lies below must not move
     const track = element('div', 'track');
     track.append(this.marks, this.input, this.shown);
     const ends = element('div', 'ends');
-    ends.append(element('span', '', {}, 'lowest average distance'), this.note, element('span', '', {}, 'nobody left far behind'));
+    ends.append(element('span', '', {}, 'lowest average distance'), element('span', '', {}, 'nobody left far behind'));
     const turn = element('div', 'turn');
     turn.append(element('span', 'name', { 'aria-hidden': 'true' }, 'Fairness dial'), track, ends);
     this.root = element('div', 'dial');
     this.root.append(this.play, turn);
+    // a finger that is about to tap a link lets go of the dial first, or the page would be told too late
+    this.elsewhere = (/** @type {Event} */ event) => event.composedPath().includes(this.input) || this.release();
     this.showPlaying(false);
     this.listen();
   }
@@ -51,6 +54,7 @@ export class Dial {
     });
     this.input.addEventListener('pointerup', () => this.release());
     this.input.addEventListener('blur', () => this.release());
+    document.addEventListener('pointerdown', this.elsewhere, true);
     this.play.addEventListener('click', () => (this.playing ? this.pause() : this.start()));
   }
 
@@ -85,7 +89,6 @@ export class Dial {
   stand(at) {
     this.stop();
     this.at = at;
-    this.note.textContent = '';
     this.show();
   }
 
@@ -100,8 +103,17 @@ export class Dial {
   /** @param {number} from @param {number} to */
   tellJump(from, to) {
     const [low, high] = [Math.min(from, to), Math.max(from, to)];
-    const jumped = this.jumps.some((jump, i) => jump && i > low && i <= high);
-    this.note.textContent = jumped ? 'Here the facilities are arranged anew: they jump.' : '';
+    const jumped = this.jumps.findLastIndex((jump, i) => jump && i > low && i <= high);
+    if (jumped < 0) return;
+    this.note.textContent = `At t = ${this.t[jumped]} the facilities are arranged anew: they jump.`;
+    clearTimeout(this.read);
+    this.read = setTimeout(() => this.hush(), READ);
+  }
+
+  /** Take back the remark about a jump. */
+  hush() {
+    clearTimeout(this.read);
+    this.note.textContent = '';
   }
 
   release() {
@@ -142,6 +154,13 @@ export class Dial {
     this.stop();
     this.turn(Math.round(this.at));
     this.release();
+  }
+
+  remove() {
+    this.stop();
+    this.hush();
+    clearTimeout(this.rest);
+    document.removeEventListener('pointerdown', this.elsewhere, true);
   }
 
   /** @param {boolean} playing */

@@ -85,6 +85,7 @@ export class Editor extends GroundMap {
     }
     if (this.removed) return;
     if (!(data.seen < this.seq)) this.stand(data.drawing); // else it is older than what the planner did since
+    if (!this.dressed) this.takeUp(data);
     this.dressGround();
     this.dressed += 1;
     if (moved) this.look();
@@ -99,6 +100,20 @@ export class Editor extends GroundMap {
     this.zones = zones.map((zone) => ({ ...zone, ring: zone.ring.map((corner) => /** @type {Point} */ ([...corner])) }));
     if (this.chosen && !this.item(this.chosen)) this.choose(null);
     this.card.refresh();
+  }
+
+  /** Take up edits that the server never heard of because the page was changed. @param {any} data */
+  takeUp(data) {
+    const lost = (this.line.kept() ?? []).filter((/** @type {any} */ edit) => edit.seq > data.seen);
+    for (const { seq, what, ...item } of lost) {
+      const kind = what.endsWith('site') ? 'sites' : 'zones';
+      const at = this[kind].findIndex((one) => one.id === item.id);
+      if (what.startsWith('no ')) this[kind].splice(at, at < 0 ? 0 : 1);
+      else this[kind].splice(at < 0 ? this[kind].length : at, at < 0 ? 0 : 1, item);
+      this.untold.push({ seq, what, ...item });
+      this.seq = seq;
+    }
+    this.sayAgain();
   }
 
   /** @param {Chosen} chosen @returns {Site | Zone | undefined} */
@@ -234,6 +249,7 @@ export class Editor extends GroundMap {
   sayAgain() {
     if (!this.untold.length) return;
     this.line.watch();
+    this.line.keep([...this.untold]);
     this.component.setStateValue('said', { seq: this.seq, edits: [...this.untold] });
   }
 

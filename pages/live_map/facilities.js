@@ -18,7 +18,9 @@ export class Facilities {
     this.cross = element('div', 'cross', { 'aria-hidden': 'true' });
     this.card = element('div', 'card', { role: 'region', 'aria-label': 'About this place' });
     this.card.hidden = true;
-    owner.over.append(this.layer);
+    this.asked = element('div', 'asked', { 'aria-hidden': 'true' }); // where the ground was asked
+    this.asked.hidden = true;
+    owner.over.append(this.layer, this.asked);
     owner.box.append(this.cross, this.card);
     /** @type {HTMLElement[]} */
     this.buttons = [];
@@ -62,14 +64,16 @@ export class Facilities {
     const { owner, plan } = this;
     if (!plan) return;
     owner.sites('lonlat').forEach((site, j) => {
-      const [x, y] = pixelsOf(camera, plan, site);
       const button_ = this.buttons[j];
-      button_.style.transform = `translate(${x.toFixed(2)}px, ${y.toFixed(2)}px) translate(-50%, -50%)`;
+      button_.style.transform = placed(pixelsOf(camera, plan, site));
       button_.classList.toggle('moved', owner.trial?.j === j);
       button_.setAttribute('aria-pressed', String(owner.chosen === j));
       button_.setAttribute('aria-label', this.name(j) + (this.movable(j) ? '. Arrow keys move it.' : ''));
     });
+    this.asked.hidden = !this.spot;
+    if (this.spot) this.asked.style.transform = placed(pixelsOf(camera, plan, this.spot));
     if (owner.trial && this.dragging) this.showCard();
+    else if (owner.chosen !== null && !owner.trial) this.tellServed(owner.chosen);
   }
 
   /** @param {number} j */
@@ -84,12 +88,12 @@ export class Facilities {
     return lengthText(/** @type {Plan} */ (this.plan), metres);
   }
 
-  /** Whom a facility serves, in two lines. @param {number} j */
+  /** Whom a facility serves at the nearest setting, in two lines. @param {number} j */
   about(j) {
     const { owner, plan } = this;
     if (!plan) return [];
     const at = Math.round(owner.at);
-    if (plan.served && plan.reach && Number.isInteger(owner.at) && !owner.trial) {
+    if (plan.served && plan.reach && !owner.trial) {
       return [`${plan.served[at][j]} ${plan.people}`, `farthest ${plan.reach[at][j]}`];
     }
     const found = this.sums(j);
@@ -274,8 +278,8 @@ export class Facilities {
     const close = button('plain', 'Close', () => this.choose(null));
     if (chosen !== null) {
       const hint = this.movable(chosen) ? 'Drag it, or use the arrow keys, to see what if it stood elsewhere.' : '';
-      const [people, far] = this.about(chosen);
-      card.replaceChildren(title(this.name(chosen)), element('p', '', {}, `Serves ${people}, ${far}.`), element('p', 'hint', {}, hint), close);
+      card.replaceChildren(title(''), element('p', 'served'), element('p', 'hint', {}, hint), close);
+      this.tellServed(chosen);
       return undefined;
     }
     const spot = this.spot;
@@ -286,6 +290,15 @@ export class Facilities {
     });
     card.replaceChildren(title('What if one stands here?'), pin, close);
     return undefined;
+  }
+
+  /** Say on the card whom the chosen facility serves; it changes with the dial. @param {number} j */
+  tellServed(j) {
+    const [title, served] = [this.card.querySelector('h2'), this.card.querySelector('.served')];
+    if (!title || !served) return;
+    const [people, far] = this.about(j);
+    title.textContent = this.name(j);
+    served.textContent = `Serves ${people}, ${far}.`;
   }
 
   /** Keep the card off what it is about. */
@@ -319,6 +332,9 @@ export class Facilities {
     card.replaceChildren(element('h2', '', {}, `If ${lower(this.name(trial.j))} stood here`), body, ...actions);
   }
 }
+
+/** The style that puts the middle of an element on a pixel. @param {Point} pixel */
+const placed = ([x, y]) => `translate(${x.toFixed(2)}px, ${y.toFixed(2)}px) translate(-50%, -50%)`;
 
 /** @param {string} text */
 const lower = (text) => text.slice(0, 1).toLowerCase() + text.slice(1);

@@ -7,6 +7,7 @@ import { unmapped } from './plan_data.js';
 /** @typedef {import('./plan_data.js').Plan} Plan @typedef {import('./plan_data.js').Point} Point */
 
 const SVG = 'http://www.w3.org/2000/svg';
+const [LETTER, LINE, APART] = [7, 20, 9]; // pixels: a letter and a line of the label, and how far it stays from the dot
 
 export class Farthest {
   /** @param {import('./map_view.js').MapView} owner */
@@ -41,10 +42,29 @@ export class Farthest {
     this.home.setAttribute('cy', String(home[1]));
     this.home.setAttribute('r', String(plan.marks.farthest));
     this.label.textContent = this.found.text;
-    const below = home[1] > site[1];
-    const across = home[0] / camera.width;
-    const shift = across > 0.75 ? '-100%' : across < 0.25 ? '0' : '-50%'; // never off the map
-    this.label.style.transform = `translate(${home[0]}px, ${home[1] + (below ? 9 : -9)}px) translate(${shift}, ${below ? '0' : '-100%'})`;
+    const [x, y] = this.beside(camera, plan, home, home[1] > site[1]);
+    this.label.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+  }
+
+  /**
+   * Where the label goes: away from the facility, on the map, and over no facility or furniture if that can be.
+   * @param {import('./camera.js').Camera} camera @param {Plan} plan @param {Point} home @param {boolean} below @returns {Point}
+   */
+  beside(camera, plan, [x, y], below) {
+    const width = 8 + LETTER * (this.label.textContent ?? '').length;
+    const { rim } = plan.marks;
+    const taken = this.owner.furniture.taken(camera);
+    for (const site of this.owner.sites('lonlat')) {
+      const [sx, sy] = pixelsOf(camera, plan, site);
+      taken.push([sx - rim, sy - rim, sx + rim, sy + rim]);
+    }
+    const free = (/** @type {Point} */ [left, top]) =>
+      top > 0 && top + LINE < camera.height &&
+      taken.every(([west, north, east, south]) => east < left || west > left + width || south < top || north > top + LINE);
+    const onMap = (/** @type {number} */ left) => Math.max(2, Math.min(camera.width - width - 2, left));
+    const sides = below ? [y + APART, y - APART - LINE] : [y - APART - LINE, y + APART];
+    const spots = sides.flatMap((top) => [0.5, 0, 1].map((share) => /** @type {Point} */ ([onMap(x - share * width), top])));
+    return spots.find(free) ?? spots[0];
   }
 
   /** Where the farthest resident of this setting lives, and who serves them. @param {Plan} plan */

@@ -62,6 +62,19 @@ export class Furniture {
     this.scale.textContent = `${Number(step.toPrecision(6))} ${place.length.name}`;
   }
 
+  /**
+   * Where scale bar, buttons and credit stand, in pixels: west, north, east, south.
+   * @param {Camera} camera @returns {[number, number, number, number][]}
+   */
+  taken({ width, height }) {
+    const bar = parseFloat(this.scale.style.width) || 0;
+    return [
+      [width - 16 - bar, height - 35, width, height],
+      [width - 46, 0, width, 112],
+      [0, height - 20, this.credit.textContent ? 190 : 0, height],
+    ];
+  }
+
   /** @param {PointerEvent} event */
   hover(event) {
     if (event.pointerType === 'touch') return;

@@ -45,7 +45,7 @@ export class GroundMap {
       if (event.key.length === 1 && !event.ctrlKey && !event.metaKey) event.stopPropagation(); // Streamlit's shortcuts
     });
     this.group = Group.join(this.data.group, this);
-    this.line = new Line(() => this.sayAgain());
+    this.line = new Line(this.data.name, () => this.sayAgain());
     this.sizes = new ResizeObserver(() => this.resized());
     this.sizes.observe(this.box);
   }

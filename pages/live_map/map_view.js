@@ -40,6 +40,7 @@ export class MapView extends GroundMap {
     this.legend = element('div', 'legend');
     this.farthest = new Farthest(this);
     this.facilities = new Facilities(this);
+    this.box.append(this.dial.note);
     this.root.append(this.dial.root, this.box, this.legend);
   }
 
@@ -64,8 +65,10 @@ export class MapView extends GroundMap {
     const asked = this.followed !== undefined && data.turned !== this.followed;
     this.followed = data.turned;
     if (asked) this.seq = Math.max(this.seq, data.seen);
-    if (!(data.seen < this.seq)) this.untold = undefined;
+    const first = !this.root.dataset.drawn;
     if (asked || !(data.seen < this.seq)) this.stand(data); // else it is older than what the planner did since
+    if (first) this.takeUp(data);
+    else if (!(data.seen < this.seq)) this.heard();
     this.dress();
     if (moved) this.look();
     this.paint();
@@ -87,6 +90,7 @@ export class MapView extends GroundMap {
     else serve(residents, plan.reference.xy, this.label, this.before);
     this.t = plan.values.map(parsed);
     this.dial.stops(plan.t, plan.jumps);
+    this.dial.hush();
     this.at = Math.min(this.at, plan.t.length - 1);
     this.trial = this.chosen = null;
     this.facilities.take(plan);
@@ -103,6 +107,26 @@ export class MapView extends GroundMap {
     this.group.share(this, { dial: this.t?.[data.at], seq: this.seq });
   }
 
+  /** Go on where the planner was when the page was changed, if the server never heard of it. @param {any} data */
+  takeUp(data) {
+    const lost = this.line.kept();
+    if (!lost || lost.seq <= data.seen || lost.plan !== data.plan) return this.heard();
+    const { what, more } = lost;
+    this.seq = lost.seq;
+    this.at = nearest(this.t ?? [], parsed(lost.t));
+    this.dial.stand(this.at);
+    this.trial = what === 'move' ? { ...more, xy: this.metres(more.lonlat) } : null;
+    this.group.share(this, { dial: this.t?.[this.at], seq: this.seq });
+    this.tell(what, more);
+    return this.facilities.showCard();
+  }
+
+  /** The server has answered everything. */
+  heard() {
+    this.untold = undefined;
+    this.line.answered();
+  }
+
   /** The colours of the theme, the layers and the legend. */
   dress() {
     this.dressGround();
@@ -116,6 +140,7 @@ export class MapView extends GroundMap {
   turned(at) {
     this.at = at;
     this.seq += 1;
+    this.furniture.tip.hidden = true; // it tells of another setting
     if (this.trial) this.facilities.putBack(false);
     if (this.dial.playing) this.showAll(); // a frame has just begun
     else this.repaint();
@@ -229,8 +254,10 @@ export class MapView extends GroundMap {
   tell(what, more) {
     this.seq += 1;
     this.untold = { what, more }; // until an answer takes it into account
+    const t = this.plan?.values[Math.round(this.at)];
     this.line.watch();
-    this.component.setStateValue('said', { seq: this.seq, what, t: this.plan?.values[Math.round(this.at)], ...more });
+    this.line.keep({ seq: this.seq, what, more, t, plan: this.data.plan });
+    this.component.setStateValue('said', { seq: this.seq, what, t, ...more });
   }
 
   sayAgain() {
@@ -273,7 +300,7 @@ export class MapView extends GroundMap {
   }
 
   remove() {
-    this.dial.stop();
+    this.dial.remove();
     super.remove();
   }
 }

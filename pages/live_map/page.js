@@ -56,10 +56,18 @@ export function themeOf(node) {
   return red + green + blue < 384 ? 'dark' : 'light';
 }
 
+/**
+ * What the server has not answered yet, by the name of who said it: Streamlit forgets it when the page is changed while
+ * the server is busy, so it is said again once the planner is back.
+ * @type {Map<string, any>}
+ */
+const unheard = new Map();
+
 /** The line to the server: what is said while it is cut is lost, so it is said again when it is back. */
 export class Line {
-  /** @param {() => void} again */
-  constructor(again) {
+  /** @param {string} name  of who speaks @param {() => void} again */
+  constructor(name, again) {
+    this.name = name;
     this.again = again;
     this.app = document.querySelector('[data-testid=stApp]');
     this.cut = false;
@@ -72,6 +80,20 @@ export class Line {
     const back = this.cut && now === 'CONNECTED';
     this.cut = Boolean(now) && now !== 'CONNECTED';
     if (back) this.again();
+  }
+
+  /** Keep what is being said until it is answered. @param {any} words */
+  keep(words) {
+    unheard.set(this.name, words);
+  }
+
+  /** What was said before the page was changed and never answered. @returns {any} */
+  kept() {
+    return unheard.get(this.name);
+  }
+
+  answered() {
+    unheard.delete(this.name);
   }
 
   close() {

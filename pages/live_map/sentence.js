@@ -23,12 +23,18 @@ export class Sentence {
     this.width = 0;
     this.sizes = new ResizeObserver(() => this.keepRoom());
     this.sizes.observe(this.root);
+    const dressed = () => this.keepRoom(true); // type of another size needs other room
+    for (const link of component.parentElement.querySelectorAll('link')) link.addEventListener('load', dressed);
+    document.fonts.ready.then(dressed);
   }
 
-  /** Keep room for the longest of the sentences: what lies below must not move while the dial turns. */
-  keepRoom() {
+  /**
+   * Keep room for the longest of the sentences: what lies below must not move while the dial turns.
+   * @param {boolean} [anew]  even if the width is the same
+   */
+  keepRoom(anew = false) {
     const { clientWidth } = this.root;
-    if (!this.told || clientWidth === this.width) return;
+    if (!this.told || (clientWidth === this.width && !anew)) return;
     this.width = clientWidth;
     this.root.style.minHeight = '';
     const shown = [[...this.headline.childNodes], [...this.detail.childNodes]];
@@ -53,8 +59,7 @@ export class Sentence {
       if (this.url !== data.told) return;
       this.told = found.settings;
       this.t = found.t.map(parsed);
-      this.width = 0;
-      this.keepRoom();
+      this.keepRoom(true);
       if ((this.group.last.seq ?? 0) > data.seen) this.follow(this.group.last);
     }
   }

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from pages.live_map import Scene, show_map, show_sentence, told_json
-from pages.shared import address, dial, plans, screen, state
+from pages.shared import address, dial, plans, rules, screen, state
 from pages.shared.cities import City
 from tkm_core import figures
 from tkm_core.figures import Look, MapGround
@@ -92,10 +92,10 @@ def _words(story: Story, plan: Plan, i: int, budget: float) -> list[Any]:
     return figures.live_words(story.headline, story.detail, context)
 
 
-def dial_and_map(place: City, plan: Plan, i: int, look: Look, standard: float) -> None:
-    """The dial, and the map below it."""
+def _scene(place: City, plan: Plan, i: int, look: Look, standard: float) -> Scene:
+    """A plan on its ground, as every live map shows it."""
     parts = prepared(place, plan, look, standard)
-    scene = Scene(
+    return Scene(
         parts.plan,
         parts.residents,
         look.colour,
@@ -105,7 +105,14 @@ def dial_and_map(place: City, plan: Plan, i: int, look: Look, standard: float) -
         streets=figures.live_streets(look),
         areas=parts.areas,
         service=parts.service,
-        roads=parts.roads,
+        roads=parts.roads or (rules.drawn_streets() if place.saved is None else None),
+    )
+
+
+def dial_and_map(place: City, plan: Plan, i: int, look: Look, standard: float) -> None:
+    """The dial, and the map below it."""
+    scene = replace(
+        _scene(place, plan, i, look, standard),
         pin=place.saved is None and plan.k > 1,
         trial=_trial(plan, i, look, standard),
     )
@@ -188,16 +195,6 @@ def _follow(told: Any) -> None:
 
 def beside(place: City, plan: Plan, look: Look, standard: float, *, key: str, group: str) -> None:
     """The map of a plan at its one setting, to be looked at beside another; all of a group move in step."""
-    parts = prepared(place, plan, look, standard)
-    scene = Scene(
-        parts.plan,
-        parts.residents,
-        look.colour,
-        look.layers,
-        figures.live_legend(plan, parts.ground, look),
-        figures.map_words(plan, 0, plan.evaluation(0, standard), look),
-        streets=figures.live_streets(look),
-        touch=False,
-    )
+    scene = replace(_scene(place, plan, 0, look, standard), touch=False)
     height = PHONE_HEIGHT if screen.on_phone() else BESIDE_HEIGHT
     show_map(scene, at=0, seen=0, height=height, key=key, group=group, on_said=lambda: None)

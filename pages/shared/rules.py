@@ -222,9 +222,9 @@ def streets(mode: str) -> Streets | None:
 
 
 def drawn_streets() -> bytes | None:
-    """The streets as the ground of a map, where distances are measured along them."""
-    by = address.get("by")
-    found = streets(by) if by in MODES else None
+    """The streets as the ground of a map, where the data have them: those people travel on, or else walk on."""
+    by = address.get("by") if address.get("by") in MODES else "walk"
+    found = streets(by)
     if found is None:
         return None
     key = ("drawn streets", address.get("roads") or address.get("dataset"), by)

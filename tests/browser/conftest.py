@@ -1,8 +1,10 @@
 """One server and one browser for all browser tests; helpers that wait for what a person would wait for."""
 
 import io
+import json
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from benchmarks.serving import Server
 from tests.browser import chromium
+from tkm_core.planning import Plan, make_plan
+from tkm_core.residents import load_sample
 
 expect.set_options(timeout=60_000)  # a busy machine is not a broken page
 PHONE = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36"
@@ -20,6 +24,19 @@ PHONE = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 Mobile 
 def server() -> Iterator[Server]:
     with Server(plain=True) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def maps() -> Iterator[str]:
+    """The address of a server with nothing but live maps."""
+    with Server(plain=True, script="tests/browser/live_map_page.py") as running:
+        yield running.url
+
+
+@pytest.fixture(scope="session")
+def plan() -> Plan:
+    """What the live maps show."""
+    return make_plan(load_sample("sacramento"), 6, with_t=0.25)
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +57,7 @@ def visit(server: Server, browser: Browser) -> Iterator[Visit]:
     """Opens a page in a browser of its own; at the end no page may have had an error or called outside."""
     contexts = []
     outside: list[str] = []
+    errors: list[str] = []
 
     def go(
         path: str = "/", *, width: int = 1440, height: int = 900, theme: str = "light", base: str = ""
@@ -51,6 +69,7 @@ def visit(server: Server, browser: Browser) -> Iterator[Visit]:
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(40_000)
+        page.on("pageerror", lambda error: errors.append(str(error)))
         home = base or server.url
         page.on(
             "request",
@@ -67,6 +86,7 @@ def visit(server: Server, browser: Browser) -> Iterator[Visit]:
     for context in contexts:
         context.close()
     assert not outside, f"requests to the outside: {outside[:3]}"
+    assert not errors, f"errors in the browser: {errors[:3]}"
 
 
 def settled(page: Page) -> None:
@@ -106,3 +126,30 @@ def drawn(page: Page, where: str = LIVE, colours: int = 40) -> np.ndarray:
         time.sleep(0.2)
     msg = "the map stayed empty"
     raise AssertionError(msg)
+
+
+def laid(page: Page, count: int = 1) -> None:
+    expect(page.locator(".live-map[data-ground=laid]")).to_have_count(count)
+
+
+def state(page: Page, number: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = page.locator(".live-map").nth(number).evaluate("node => node.liveMap.state()")
+    return found
+
+
+def heard(page: Page) -> dict[str, Any]:
+    """What the server has understood."""
+    found: dict[str, Any] = json.loads(page.locator("[data-testid=stCode] code").inner_text())
+    return found
+
+
+def drag(page: Page, j: int, by: tuple[int, int], *, drop: bool = True) -> None:
+    """Take a facility with the mouse and move it."""
+    box = page.locator(".live-map .site").nth(j).bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + by[0], y + by[1], steps=6)
+    if drop:
+        page.mouse.up()

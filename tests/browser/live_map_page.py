@@ -54,6 +54,8 @@ SITES = Sites(
 
 @st.cache_resource
 def planned(dataset: str, k: int) -> Plan:
+    if dataset.startswith("generated"):
+        return make_plan(load_sample(dataset), k, t=[0, 0.25, np.inf])
     if not dataset.startswith("quarters"):
         return make_plan(load_sample(dataset), k, with_t=0.25)
     existing = {"fixed_lonlat": [[1.31, 43.31]], "fixed_names": ["Town <b>hall</b>"]}

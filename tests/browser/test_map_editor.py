@@ -1,23 +1,15 @@
 """The editor of sites and zones in a real browser: every edit reaches the server once, by mouse and by keyboard."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from benchmarks.serving import Server
 from tests.browser.conftest import Visit, settled
 
 pytestmark = pytest.mark.xdist_group("browser")
-
-
-@pytest.fixture(scope="module")
-def maps() -> Iterator[str]:
-    with Server(plain=True, script="tests/browser/live_map_page.py") as running:
-        yield running.url
 
 
 @pytest.fixture

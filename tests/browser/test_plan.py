@@ -9,8 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit, drawn, headline, picture, ready, settled
-from tkm_core.planning import make_plan
-from tkm_core.residents.samples import load_sample
+from tkm_core.planning import Plan
 from tkm_core.stories.plan_story import tell_plan
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -44,10 +43,9 @@ def test_first_look_is_a_finished_plan_on_one_screen(visit: Visit) -> None:
     assert legend and legend["y"] + legend["height"] <= 900
 
 
-def test_dial_by_keyboard_moves_figures_map_and_address(visit: Visit) -> None:
+def test_dial_by_keyboard_moves_figures_map_and_address(visit: Visit, plan: Plan) -> None:
     page = visit()
     ready(page)
-    plan = make_plan(load_sample("sacramento"), 6, random_state=0, with_t=0.25)
 
     def told(t: float) -> str:
         return "".join(part.text for part in tell_plan(plan, plan.index(t), people="homes").headline)
@@ -81,11 +79,10 @@ def test_map_view_stays_put_while_the_dial_moves(visit: Visit) -> None:
     assert shown.evaluate("node => node.liveMap.state().view.zoom") == pytest.approx(first["zoom"])
 
 
-def test_click_on_the_curve_sets_the_dial(visit: Visit) -> None:
+def test_click_on_the_curve_sets_the_dial(visit: Visit, plan: Plan) -> None:
     page = visit()
     ready(page)
     points = page.locator(".st-key-tradeoff .scatterlayer .trace .points path.point")
-    plan = make_plan(load_sample("sacramento"), 6, random_state=0, with_t=0.25)
     assert points.count() > len(plan), "one mark a setting, and some beside them"
     page.locator(".st-key-tradeoff .nsewdrag").wait_for()
     target = points.nth(len(plan) - 1).bounding_box()
@@ -111,10 +108,9 @@ def test_budget_and_suggestion_set_the_dial(visit: Visit) -> None:
     assert page.url != at_budget
 
 
-def test_play_turns_everything_together_and_can_be_paused_in_a_slow_browser(visit: Visit) -> None:
+def test_play_turns_everything_together_and_can_be_paused_in_a_slow_browser(visit: Visit, plan: Plan) -> None:
     page = visit("/?t=0")
     ready(page)
-    plan = make_plan(load_sample("sacramento"), 6, random_state=0, with_t=0.25)
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})
     page.get_by_role("button", name="Play").click()
     seen = {}

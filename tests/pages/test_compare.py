@@ -165,6 +165,17 @@ def test_two_plans_side_by_side(opened: Opened) -> None:
     assert "No plan is kept yet" in app.info[0].value
 
 
+def test_two_plans_with_rules_are_shown_as_they_were_worked_out(opened: Opened) -> None:
+    app = opened(dataset="san-francisco", k="2", by="table", table="sample", places="sample")
+    app.button(key="keep_plan").click().run()
+    app.number_input(key="k").set_value(3).run()
+    turn_to(app, "compare")
+    app.button_group(key="compare").set_value("plans").run()
+    assert not app.exception
+    sent = [json.loads(element.proto.json) for element in app.get("bidi_component")]
+    assert len(sent) == 2 and all(one["service"] for one in sent), "a browser cannot know distances by road"
+
+
 def test_two_plans_need_a_kept_one(opened: Opened) -> None:
     assert "No plan is kept yet" in opened("compare", compare="plans").info[0].value
 

@@ -11,7 +11,7 @@ from pages import how_many
 from pages.live_map import Drawing, Site, Zone
 from pages.serving.jobs import files
 from pages.shared.rules import Places
-from tests.pages.conftest import Opened, live, turn_to
+from tests.pages.conftest import SENT, Opened, live, turn_to
 from tkm_core.progress import silent
 from tkm_core.residents import SAMPLES, Zones, load_sample
 from tkm_core.sites import read_travel, site_path
@@ -79,6 +79,15 @@ def test_the_sample_table_is_the_distance_by_road(opened: Opened) -> None:
     best = {tuple(np.round(lonlat[site], 6)) for site in path.sites[0]}
     assert {tuple(np.round(place, 6)) for place in live(app).sites()} == best
     assert "No plan on these sites is better" in text(app)
+
+
+def test_streets_of_the_data_are_the_ground_also_of_straight_lines(opened: Opened) -> None:
+    app = opened(dataset="porto-alegre", k="2")
+    roads = live(app).map["roads"]
+    assert b"OpenStreetMap" in SENT[roads]
+    turn_to(app, "sites")
+    (editor,) = (json.loads(element.proto.json) for element in app.get("bidi_component"))
+    assert SENT[editor["roads"]] == SENT[roads]
 
 
 def test_limited_room_is_kept(opened: Opened) -> None:
