@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.serving.config import config
 from pages.serving.store import OWNER, ROLES, VIEWER, Project, Scenario, StoreError, store
-from pages.shared import address, cities, kept_data, markdown, notices, scenarios, screen, state
+from pages.shared import address, cities, kept_data, markdown, notices, scenarios, screen, state, tokens
 from pages.shared.markdown import escaped
 from tkm_core import figures
 from tkm_core.export import csv_bytes
@@ -24,8 +24,10 @@ def render() -> None:
     """The projects of this person, and the scenarios of the one chosen."""
     place = cities.current()
     spot = st.container()
-    st.title("Scenarios", anchor=False)
     try:
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.title("Scenarios", anchor=False, width="content")
+            tokens.manage()
         projects = store().projects_of(kept_data.actor())
         chosen = _choose(projects) if projects else None
         if chosen is None:

@@ -8,13 +8,14 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.serving.login import signed_in
 from pages.serving.visitor import network
 
 HEALTH = "/healthz"
+API = "/api"
 CORE = "/_stcore/"
 UPLOADS = f"{CORE}upload_file/"
 MEDIA = "/media/"
@@ -41,7 +42,10 @@ async def refuse(
         headers["Retry-After"] = str(retry)
     if status == 408:
         headers["Connection"] = "close"
-    await PlainTextResponse(sentence + "\n", status, headers)(scope, receive, send)
+    answer: Response = PlainTextResponse(sentence + "\n", status, headers)
+    if f"{API}/" in scope["path"]:
+        answer = JSONResponse({"detail": sentence}, status, headers)
+    await answer(scope, receive, send)
 
 
 def known_host(host: str, names: Sequence[str]) -> bool:

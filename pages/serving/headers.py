@@ -63,6 +63,8 @@ class SecurityHeaders:
                     headers.setdefault(name, value)
                 if "/media/" in scope["path"] and headers.get("content-type", "").startswith(CODE):
                     headers.setdefault("Cache-Control", FOR_GOOD)
+                if "/api/" in scope["path"]:
+                    headers.setdefault("Cache-Control", "no-store")  # it may hold where people live
             await send(message)
 
         await self.app(scope, receive, dressed)

@@ -16,6 +16,11 @@ def serve_many() -> None:
     _for_many = True
 
 
+def serving_many() -> bool:
+    """Whether this is the server for teams, which has the HTTP API beside the pages."""
+    return _for_many
+
+
 def visitor(keys: tuple[str, ...]) -> Actor:
     """The visitor whose page is drawn, with the links that this visit has seen.
 

@@ -2,7 +2,7 @@
 
 ``streamlit run app.py`` serves the same pages; this adds what a team needs around them: settings that are checked at
 the start, workers that are ready before the first visitor, security headers, a health check that means healthy, one
-line of log a job, and links that survive signing in.
+line of log a job, the HTTP API, and links that survive signing in.
 """
 
 import asyncio
@@ -24,13 +24,13 @@ import uvicorn
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from streamlit.web.bootstrap import load_config_options
 
 from pages.serving import garbage, people, retention, uploads
 from pages.serving.config import Config, ConfigError, config
 from pages.serving.connections import Patient
-from pages.serving.doors import HEALTH, Doors
+from pages.serving.doors import API, HEALTH, Doors
 from pages.serving.headers import AskedForLink, SecurityHeaders
 from pages.serving.jobs import JobError, folders
 
@@ -117,6 +117,8 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
 
 def build(settings: Config) -> st.App:
     """The app with what surrounds it."""
+    from pages.serving import api  # brings the solver along, which looks for its cache when it is imported
+
     base = settings.base_path.strip("/")
     names = [*settings.names, *_sign_in_host(settings)]
     middleware = [
@@ -133,7 +135,8 @@ def build(settings: Config) -> st.App:
     ]
     if settings.login:
         middleware.append(Middleware(AskedForLink))
-    return st.App(ROOT / "app.py", lifespan=lifespan, routes=[Route(HEALTH, health)], middleware=middleware)
+    routes = [Route(HEALTH, health), Mount(f"/{base}{API}" if base else API, api.build())]
+    return st.App(ROOT / "app.py", lifespan=lifespan, routes=routes, middleware=middleware)
 
 
 def _sign_in_host(settings: Config) -> list[str]:

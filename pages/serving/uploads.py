@@ -6,6 +6,7 @@ upload route, and clears away the sessions whose visitors have left.
 
 import asyncio
 import errno
+import secrets
 import shutil
 import tempfile
 import time
@@ -23,7 +24,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.serving.config import Config, config
-from pages.serving.doors import UPLOADS, refuse, who
+from pages.serving.doors import API, UPLOADS, refuse, who
 
 MB = 1024 * 1024
 FRAMING = MB  # a form is a little longer than the file in it
@@ -196,7 +197,7 @@ def full(size: int = 0) -> bool:
 
 
 class Uploads:
-    """Stands before Streamlit's upload route.
+    """Stands before Streamlit's upload route, and before that of the API, whose callers have no session.
 
     Parameters
     ----------
@@ -206,20 +207,22 @@ class Uploads:
 
     def __init__(self, app: ASGIApp, *, base: str) -> None:
         self.app = app
-        self.prefix = (f"/{base}" if base else "") + UPLOADS
+        here = f"/{base}" if base else ""
+        self.prefix, self.api = here + UPLOADS, f"{here}{API}/datasets"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass everything on but uploads that are too much."""
-        upload = (
-            scope["type"] == "http" and scope["method"] == "PUT" and scope["path"].startswith(self.prefix)
-        )
-        if not upload:
+        asked = (scope["method"], scope["path"]) if scope["type"] == "http" else ("", "")
+        of_api = asked == ("POST", self.api)
+        if not of_api and not (asked[0] == "PUT" and asked[1].startswith(self.prefix)):
             await self.app(scope, receive, send)
             return
-        session = scope["path"].removeprefix(self.prefix).split("/")[0]
         book = ledger()
+        session = asked[1].removeprefix(self.prefix).split("/")[0]
+        if of_api:
+            session = f"api {secrets.token_hex(8)}"  # it counts while it is on its way and read
         try:
-            size = self._size(scope, session, book)
+            size = self._size(scope, None if of_api else session, book)
             with book.flight(session, who(scope), size):
                 if await asyncio.to_thread(full, size):
                     raise OSError(errno.ENOSPC, "no room in the temporary folder")  # noqa: TRY301  as when writing
@@ -237,8 +240,8 @@ class Uploads:
             await refuse(scope, receive, send, 507, sentence, retry=60)
 
     @staticmethod
-    def _size(scope: Scope, session: str, book: Ledger) -> int:
-        if not book.server().is_active_session(session):
+    def _size(scope: Scope, session: str | None, book: Ledger) -> int:
+        if session is not None and not book.server().is_active_session(session):
             raise Refusal(400, "This page is no longer connected to the server. Reload it, then try again.")
         length = Headers(scope=scope).get("content-length", "")
         if not (length.isascii() and length.isdigit() and len(length) < 16):

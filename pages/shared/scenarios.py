@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -83,11 +83,11 @@ def save(place: cities.City, plan: Plan) -> Scenario:
         else set()
     )
     draft = Draft(
-        _unused(_name(plan, i), names),
+        _unused(name_of(plan, i), names),
         _settings(place),
         told(plan, i, place),
         plan_json(plan, i),
-        pictures=_pictures(place, plan, i),
+        pictures=pictures(place, plan, i, screen.look(place)),
         parent="" if opened is None else opened[0].id,
     )
     made, secret = store().save_scenario(
@@ -112,7 +112,7 @@ def project_in_use() -> Project | None:
     return next((one for one in mine if one.id == state.visit().project), mine[0] if mine else None)
 
 
-def told(plan: Plan, i: int, place: cities.City) -> dict[str, object]:
+def told(plan: Plan, i: int, place: cities.City) -> dict[str, Any]:
     """What is kept of a plan beside its file: its measures in metres, and the curve it lies on."""
     found = plan.evaluation(i)
     return {
@@ -125,12 +125,13 @@ def told(plan: Plan, i: int, place: cities.City) -> dict[str, object]:
             "fingerprint": place.residents.fingerprint,
             "title": place.title,
             "people": place.people,
-            "words": _name(plan, i),
+            "words": name_of(plan, i),
         },
     }
 
 
-def _name(plan: Plan, i: int) -> str:
+def name_of(plan: Plan, i: int) -> str:
+    """What a plan is called unless somebody says otherwise: "6 facilities, t = 0.25"."""
     return f"{facilities_text(plan)}, t = {dial_text(plan.t[i])}" if plan.k else facilities_text(plan)
 
 
@@ -157,8 +158,9 @@ def _settings(place: cities.City) -> dict[str, str]:
     return settings
 
 
-def _pictures(place: cities.City, plan: Plan, i: int) -> dict[str, str]:
-    look, ground = screen.look(place), ground_of(place)
+def pictures(place: cities.City, plan: Plan, i: int, look: figures.Look) -> dict[str, str]:
+    """The small map of a plan, by theme."""
+    ground = ground_of(place)
     return {
         theme: figures.small_plan_map(plan, i, ground, replace(look, theme=theme, streets=False))
         for theme in THEMES

@@ -91,8 +91,8 @@ class Visit:
         The project that was chosen last.
     undo : tuple of str
         The scenario that was deleted last, and its name.
-    new_link : str
-        A link that was just made; it is shown once.
+    new_link, new_token : str
+        A link or a token that was just made; it is shown once.
     drafts : dict
         Uploads that are not in use yet, by the key of their uploader.
     brought : Brought or None
@@ -126,6 +126,7 @@ class Visit:
     project: str = ""
     undo: tuple[str, str] | None = None
     new_link: str = ""
+    new_token: str = ""
     drafts: dict[str, Draft] = field(default_factory=dict)
     brought: Brought | None = None
     plan_file: tuple[str, PlanFile] | None = None

@@ -183,3 +183,23 @@ def test_projects_of_others_are_not_listed(opened: Opened) -> None:
     app = opened("scenarios", project="A" * 32)
     assert "Nothing is saved yet" in text(app)
     assert "Eve" not in text(app)
+
+
+def test_a_person_makes_and_withdraws_tokens_for_programs(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = Actor("tokens@example.org", "Ann")
+    nobody = opened("scenarios")
+    assert not [one for one in nobody.button if one.key == "make_token"], "tokens are for people with a name"
+    monkeypatch.setattr(people, "visitor", lambda keys: ann)
+    app = opened("scenarios")
+    app.text_input(key="token_label").set_value("*nightly*")
+    app.button(key="make_token").click().run()
+    secret = app.code[0].value
+    assert store().person_with(secret) == ann
+    assert "\\*nightly\\*: until" in text(app)
+    button(app, "withdraw_").click().run()
+    assert store().person_with(secret) is None
+    assert secret not in str(app.code)
+    again = opened("scenarios")
+    assert not again.code and "nightly" not in text(again)

@@ -8,14 +8,17 @@ from collections.abc import Iterator
 from unittest.mock import MagicMock
 
 import pytest
-from starlette.routing import Route, WebSocketRoute
+from fastapi import FastAPI
+from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.types import Message, Receive, Scope, Send
 from streamlit.web.server.starlette.starlette_app import create_streamlit_routes
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from benchmarks.serving import Server
+from pages.serving.config import Config
 from pages.serving.doors import SLICE, Doors, known_host
+from pages.serving.server import build
 from tests.serving.test_server import Running
 from tests.serving.visitors import MB, Visitor, ask
 from tests.waiting import PATIENCE, finish, until
@@ -125,6 +128,54 @@ def test_every_route_of_this_streamlit_is_known() -> None:
         "/_stcore/agent/mcp",
         "/app/static/{path:path}",
     }
+
+
+def test_every_route_of_this_server_is_known() -> None:
+    """What stands beside Streamlit's: the health check and the API, which asks by itself who calls."""
+    known: dict[str, Mount] = {getattr(route, "path", ""): route for route in build(Config())._user_routes}
+    assert set(known) == {"/healthz", "/api"}
+    under_a_path = build(Config(base_path="tools/reach"))._user_routes
+    assert {getattr(route, "path", "") for route in under_a_path} == {"/healthz", "/tools/reach/api"}
+    api = known["/api"].app
+    assert isinstance(api, FastAPI)
+    assert set(api.openapi()["paths"]) == {
+        "/me",
+        "/samples",
+        "/datasets",
+        "/datasets/{token}",
+        "/plans",
+        "/projects",
+        "/projects/{project}",
+        "/projects/{project}/history",
+        "/scenarios",
+        "/scenarios/{scenario}",
+        "/scenarios/{scenario}/restore",
+        "/scenarios/{scenario}/files/{file}",
+    }
+    own = {getattr(route, "path", "") for route in api.routes}
+    assert "/openapi.json" in own and not {"/docs", "/redoc"} & own
+
+
+def test_the_api_stands_behind_the_same_doors(server: Running, guarded: Running) -> None:
+    for path in ("/api/openapi.json", "/api/samples"):
+        status, headers, _ = server.get(path)
+        assert (status, headers["cache-control"]) == (200, "no-store")
+        assert "object-src 'none'" in headers["content-security-policy"]
+    status, said = ask(server, "GET", "/api/samples", Host="evil.example")
+    assert (status, "EVENREACH_HOSTS" in json.loads(said)["detail"]) == (421, True)
+    with contextlib.ExitStack() as stack:
+        crowd(server, stack, MOST, "127.0.0.9")
+        status, said = ask(server, "GET", "/api/samples", source="127.0.0.9")
+        assert (status, "open pages" in json.loads(said)["detail"]) == (429, True)
+    status, said = ask(guarded, "GET", f"{BASE}/api/samples")
+    assert (status, "wants a person's token" in json.loads(said)["detail"]) == (401, True)
+    assert ask(guarded, "GET", f"{BASE}/api/samples", Cookie=f"_streamlit_user={cookie(SECRET)}")[0] == 401
+    assert ask(guarded, "GET", f"{BASE}/api/openapi.json")[0] == 200
+    for wrong, status in ((b"x", 422), (b"", 422)):
+        assert ask(server, "POST", "/api/datasets", wrong, Content_Type="text/plain")[0] == status
+    said = ask(server, "POST", "/api/datasets", Content_Length=str(400 * MB))[1]
+    assert "at most 200 MB" in json.loads(said)["detail"]
+    assert ask(server, "POST", "/api/datasets", iter([b"x"]))[0] == 411
 
 
 def cookie(secret: str, **changed: object) -> str:

@@ -18,6 +18,7 @@ from pages.serving.store.records import (
     Project,
     Scenario,
     Share,
+    Token,
 )
 from pages.serving.store.whole import Store, store
 
@@ -43,5 +44,6 @@ __all__ = [
     "Share",
     "Store",
     "StoreError",
+    "Token",
     "store",
 ]

@@ -1,4 +1,4 @@
-"""Look after the store: ``python -m pages.serving.store backup FILE``, restore, move, migrate."""
+"""Look after the store: ``python -m pages.serving.store backup FILE``, restore, move, migrate, withdraw."""
 
 import argparse
 import sys
@@ -9,18 +9,21 @@ from pages.serving.config import ConfigError, config
 from pages.serving.store.copying import copy_all
 from pages.serving.store.engine import Database
 from pages.serving.store.problems import StoreError
+from pages.serving.store.whole import Store
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what was asked; 0 if it was done."""
     parser = argparse.ArgumentParser(prog="python -m pages.serving.store", description=__doc__)
-    parser.add_argument("work", choices=("migrate", "backup", "restore", "move"))
+    parser.add_argument("work", choices=("migrate", "backup", "restore", "move", "withdraw"))
     parser.add_argument(
-        "where", nargs="?", help="a file for backup and restore; for move, the URL to move from"
+        "where",
+        nargs="?",
+        help="a file to back up or restore; the URL to move from; whose tokens to withdraw",
     )
     asked = parser.parse_args(arguments)
     if (asked.where is None) != (asked.work == "migrate"):
-        parser.error("backup, restore and move need a file or a URL; migrate needs none")
+        parser.error("backup, restore, move and withdraw need a file, a URL or a person; migrate needs none")
     try:
         with closing(Database(config().database)) as here:
             print(_done(asked.work, here, asked.where or ""))  # noqa: T201  a command prints
@@ -35,6 +38,9 @@ def _done(work: str, here: Database, where: str) -> str:
         before = here.version()
         here.prepare()
         return f"The tables are at version {here.version()} (before: {before or 'none'})."
+    if work == "withdraw":
+        with closing(Store(config().database)) as kept:
+            return f"Tokens withdrawn: {kept.withdraw_all(where)}."
     if work == "backup" and Path(where).exists():
         msg = f"{where} is there already: give another name."
         raise StoreError(msg)

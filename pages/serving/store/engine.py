@@ -19,7 +19,7 @@ from pages.serving.store.problems import AWAY, DRIVER_ERRORS, AwayError, StoreEr
 BUSY = 10  # seconds a change waits for another one
 ANSWER = 3  # seconds in which PostgreSQL has to answer
 REST = 2.0  # seconds during which a database that was away is not asked again
-HEAD = "0001"  # the newest migration
+HEAD = "0002"  # the newest migration
 ACROSS = 10  # connections to PostgreSQL of one server
 log = logging.getLogger("evenreach")
 

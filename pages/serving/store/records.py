@@ -142,6 +142,19 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Token:
+    """What a program works with in a person's name; its secret was shown once, when it was made."""
+
+    id: str
+    person: str
+    name: str
+    label: str
+    created: float
+    expires: float
+    used: float | None
+
+
+@dataclass(frozen=True)
 class Member:
     """A person of a project."""
 

@@ -101,6 +101,19 @@ SHARE = sa.Table(
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("expires", sa.Double),
 )
+# What a program works with in a person's name, through the HTTP API. Only a digest of the secret is kept.
+TOKEN_TABLE = sa.Table(
+    "token",
+    METADATA,
+    _id(),
+    sa.Column("digest", sa.String(HASH), nullable=False, unique=True),
+    sa.Column("person", sa.String(NAME), nullable=False, index=True),
+    sa.Column("name", sa.String(NAME), nullable=False),
+    sa.Column("label", sa.String(NAME), nullable=False),
+    sa.Column("created", sa.Double, nullable=False),
+    sa.Column("expires", sa.Double, nullable=False),
+    sa.Column("used", sa.Double),
+)
 # What was changed when and by whom.
 EVENT = sa.Table(
     "event",

@@ -11,12 +11,13 @@ from pages.serving.store.datasets import Datasets
 from pages.serving.store.engine import Database
 from pages.serving.store.projects import DAY, Projects, erase_project
 from pages.serving.store.scenarios import Scenarios
-from pages.serving.store.schema import DATASET, PROJECT, SCENARIO, SHARE
+from pages.serving.store.schema import DATASET, PROJECT, SCENARIO, SHARE, TOKEN_TABLE
+from pages.serving.store.tokens import Tokens
 
 UNDO_DAYS = 1.0  # a deleted scenario can be brought back for so long
 
 
-class Store(Datasets, Projects, Scenarios):
+class Store(Datasets, Projects, Scenarios, Tokens):
     """Everything that is kept, for all who may see it.
 
     Parameters
@@ -53,7 +54,7 @@ class Store(Datasets, Projects, Scenarios):
             return False
 
     def sweep(self, *, upload_days: float, project_days: float, now: float | None = None) -> None:
-        """Clear away what is past its time: uploads outside projects, forgotten projects, deleted scenarios, old links.
+        """Clear away what is past its time: loose uploads, forgotten projects, deleted scenarios, old links and tokens.
 
         Parameters
         ----------
@@ -77,6 +78,7 @@ class Store(Datasets, Projects, Scenarios):
             )
             connection.execute(sa.delete(SCENARIO).where(SCENARIO.c.deleted < now - UNDO_DAYS * DAY))
             connection.execute(sa.delete(SHARE).where(SHARE.c.expires < now))
+            connection.execute(sa.delete(TOKEN_TABLE).where(TOKEN_TABLE.c.expires < now))
             blobs.drop_unused(connection)
         self.database.give_back()
 

@@ -11,6 +11,7 @@ from pages.serving.store import Actor, DeniedError, Draft, Scenario, Store, Stor
 from pages.serving.store.datasets import Datasets
 from pages.serving.store.projects import Projects
 from pages.serving.store.scenarios import Scenarios
+from pages.serving.store.tokens import MOST_TOKENS, Tokens
 from tests.serving.store.conftest import ANN, BEN, EVE, saved
 
 pytestmark = pytest.mark.xdist_group("postgres")
@@ -67,6 +68,7 @@ DEEDS: dict[str, tuple[str, Deed]] = {
     "copy into one's own": ("viewer", lambda s, a, c: own_copy(s, a, c)),
 }
 OF_NO_PROJECT = {"new_project", "add_dataset", "owns_dataset"}
+OF_A_PERSON = {"new_token", "tokens_of", "withdraw_token", "withdraw_all", "person_with"}
 
 
 def denied() -> None:
@@ -86,11 +88,11 @@ def own_copy(store: Store, actor: Actor, case: Case) -> None:
 def test_every_operation_is_tried() -> None:
     public = {
         name
-        for part in (Datasets, Projects, Scenarios)
+        for part in (Datasets, Projects, Scenarios, Tokens)
         for name, _ in inspect.getmembers(part, inspect.isfunction)
         if not name.startswith("_")
     }
-    assert public == {*DEEDS, *OF_NO_PROJECT} - {"copy into one's own"}
+    assert public == {*DEEDS, *OF_NO_PROJECT, *OF_A_PERSON} - {"copy into one's own"}
 
 
 def actors(store: Store, case: Case) -> dict[str, Actor]:
@@ -181,3 +183,25 @@ def test_somebody_has_to_own_a_project(store: Store) -> None:
     store.share(holder, project, "owner", label="the new private link")
     store.revoke(holder, project, store.shares_of(holder, project)[0].id)
     assert store.projects_of(holder) == [], "the old link opens nothing any more"
+
+
+def test_a_token_is_its_persons_and_nobody_elses(store: Store) -> None:
+    one, secret = store.new_token(ANN, "nightly <b>", days=1)
+    assert (one.label, one.person) == ("nightly <b>", ANN.person)
+    assert store.person_with(secret) == ANN
+    assert store.person_with("evenreach_" + "A" * 32) is None
+    assert store.tokens_of(BEN) == store.tokens_of(Actor()) == []
+    for actor in (BEN, Actor(), Actor(keys=(secret,))):
+        with pytest.raises(DeniedError):
+            store.withdraw_token(actor, one.id)
+    with pytest.raises(StoreError, match="signed in"):
+        store.new_token(Actor(), "nobody's", days=1)
+    for _ in range(MOST_TOKENS - 1):
+        store.new_token(ANN, "", days=1)
+    with pytest.raises(StoreError, match="at most 20 tokens"):
+        store.new_token(ANN, "", days=1)
+    assert store.withdraw_all("Ann@example.org ") == MOST_TOKENS
+    assert store.person_with(secret) is None
+    last = store.new_token(BEN, "old", days=1)[1]
+    store.sweep(upload_days=1, project_days=0, now=time.time() + 2 * 86_400)
+    assert store.person_with(last) is None

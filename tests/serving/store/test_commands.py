@@ -56,6 +56,11 @@ def test_backup_restore_and_move(new_url: NewUrl, tmp_path: Path, run) -> None: 
 
 def test_migrate(new_url: NewUrl, run) -> None:  # type: ignore[no-untyped-def]
     url = new_url()
-    assert run(url, "migrate") == (0, "The tables are at version 0001 (before: none).\n")
-    assert run(url, "migrate") == (0, "The tables are at version 0001 (before: 0001).\n")
+    assert run(url, "migrate") == (0, "The tables are at version 0002 (before: none).\n")
+    assert run(url, "migrate") == (0, "The tables are at version 0002 (before: 0002).\n")
+    store = Store(url)
+    store.new_token(ANN, "nightly", days=1)
+    assert run(url, "withdraw", ANN.person) == (0, "Tokens withdrawn: 1.\n")
+    assert store.tokens_of(ANN) == []
+    store.close()
     assert "There is no file" in run(url, "restore", "/nowhere/backup.db")[1]

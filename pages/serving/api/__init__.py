@@ -1,0 +1,5 @@
+"""The HTTP API: what the pages do, for programs; described by its own OpenAPI document."""
+
+from pages.serving.api.app import build
+
+__all__ = ["build"]

@@ -1,0 +1,111 @@
+"""The API as an app of its own, which the server mounts at /api; whatever goes wrong becomes a sentence."""
+
+import logging
+from collections.abc import Callable
+
+from fastapi import Depends, FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.requests import Request
+
+from pages.serving.api import datasets, plans, projects, scenarios
+from pages.serving.api.caller import Calls, GoneError, from_here
+from pages.serving.api.messages import Me, Problem
+from pages.serving.config import config
+from pages.serving.jobs import BusyError, JobError
+from pages.serving.store import AwayError, ConflictError, DeniedError
+from pages.serving.store.problems import DENIED
+from tkm_core.version import VERSION
+
+LOG = logging.getLogger(__name__)
+UNEXPECTED = "Something went wrong here that should not have. It is in the server's log."
+ABOUT = """What the pages of EvenReach do, for programs: upload where people live, plan, save scenarios, read their
+figures and take files along. The same workers, limits and log as for the pages.
+
+Where people sign in, every call needs a person's token. Where nobody does, a project belongs to whoever has its key.
+A problem is answered with a sentence in `detail`."""
+SAID = {
+    400: "What was sent cannot be read.",
+    401: "Who calls is not known.",
+    403: "The caller may look, but not do this.",
+    404: "It does not exist, or is not for the caller.",
+    409: "Somebody else changed it first.",
+    413: "Too large.",
+    422: "What was sent cannot be used.",
+    429: "Too many at once: try again later.",
+    503: "The server or its database cannot do this now: try again later.",
+}
+# what each problem is answered with; the first that fits
+STATUS: tuple[tuple[type[Exception], int], ...] = (
+    (AwayError, 503),
+    (ConflictError, 409),
+    (BusyError, 429),
+    (JobError, 503),
+    (MemoryError, 503),
+    (GoneError, 503),
+    (ValueError, 422),
+)
+
+
+def build() -> FastAPI:
+    """The API, to be mounted."""
+    app = FastAPI(
+        title="EvenReach",
+        version=VERSION,
+        description=ABOUT,
+        docs_url=None,  # it would load its scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        dependencies=[Depends(from_here)],
+        responses={status: {"model": Problem, "description": words} for status, words in SAID.items()},
+    )
+    app.get("/me", tags=["caller"])(me)
+    for part in (datasets, plans, projects, scenarios):
+        app.include_router(part.router)
+    app.exception_handler(RequestValidationError)(_not_understood)
+    app.exception_handler(DeniedError)(_denied)
+    for problem, status in STATUS:
+        app.exception_handler(problem)(_told(status))
+    app.exception_handler(Exception)(_unexpected)
+    return app
+
+
+async def me(caller: Calls) -> Me:
+    """Who the caller is to this server, and what it allows."""
+    now = config()
+    return Me(
+        person=caller.actor.person,
+        name=caller.actor.name,
+        upload_mb=now.upload_mb,
+        most_residents=now.most_residents,
+        most_facilities=now.most_facilities,
+    )
+
+
+def _answer(status: int, sentence: str) -> JSONResponse:
+    retry = {"Retry-After": "10"} if status in (429, 503) else {}
+    return JSONResponse({"detail": sentence}, status, retry)
+
+
+def _told(status: int) -> Callable[[Request, Exception], JSONResponse]:
+    def told(_request: Request, problem: Exception) -> JSONResponse:
+        return _answer(status, str(problem) or SAID[status])
+
+    return told
+
+
+def _denied(_request: Request, problem: Exception) -> JSONResponse:
+    """404 whether there is none or it is somebody else's; 403 for those who may look."""
+    return _answer(404 if str(problem) in ("", DENIED) else 403, str(problem) or DENIED)
+
+
+def _not_understood(_request: Request, problem: Exception) -> JSONResponse:
+    """Where something is wrong, and what: as one sentence."""
+    assert isinstance(problem, RequestValidationError)  # noqa: S101  by its registration
+    said = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in problem.errors()[:5]]
+    return _answer(422, "; ".join(said) + ".")
+
+
+def _unexpected(_request: Request, problem: Exception) -> JSONResponse:
+    LOG.error("a call could not be answered", exc_info=problem)
+    return _answer(500, UNEXPECTED)
