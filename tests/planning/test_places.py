@@ -13,7 +13,7 @@ from tkm_core import export, figures
 from tkm_core.export import PlanFileError, plan_json, read_plan_file, restore_plan
 from tkm_core.figures.palette import DARK, LIGHT
 from tkm_core.planning import Plan, make_plan, most_changed, stands_in
-from tkm_core.planning.colours import COLOURS, apart, neighbours
+from tkm_core.planning.colours import ALIKE, COLOURS, apart, neighbours
 from tkm_core.residents import Residents, load_residents, load_sample
 from tkm_core.stories import tell_plan
 
@@ -230,3 +230,12 @@ def test_neighbours_never_share_a_colour_while_the_dial_turns() -> None:
 def test_few_facilities_each_have_their_own_colour() -> None:
     assert sorted(apart(np.random.default_rng(0).normal(size=(3, 9, 2)))) == list(range(9))
     assert len(set(apart(np.zeros((1, 30, 2))))) == COLOURS, "of thirty in one place some must share"
+
+
+def test_neighbours_seldom_have_colours_that_look_alike() -> None:
+    """Of forty facilities hardly any two neighbours have the colours of one pair; by chance one in seven would."""
+    sites = np.random.default_rng(3).uniform(size=(1, 40, 2))
+    colours, pairs = apart(sites), neighbours(sites[0])
+    assert all(colours[a] != colours[b] for a, b in pairs)
+    confusable = [tuple(sorted((colours[a], colours[b]))) in ALIKE for a, b in pairs]
+    assert np.mean(confusable) < 0.03

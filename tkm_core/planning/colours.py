@@ -6,6 +6,9 @@ from scipy.spatial import Delaunay, QhullError
 from tkm_core.arrays import Floats, Ints
 
 COLOURS = 9  # that can be told apart on a map
+# Pairs of them that look alike as the pale fill of an area, in the light or in the dark theme: no neighbours if it can
+# be helped.
+ALIKE = ((0, 7), (1, 6), (1, 8), (2, 7), (2, 8))
 
 
 def neighbours(sites: Floats) -> Ints:
@@ -57,15 +60,21 @@ def apart(path: Floats, count: int = COLOURS) -> Ints:
         a, b = neighbours(sites).T
         meet[a, b] += 1
         meet[b, a] += 1
+    alike = np.zeros((count, count))
+    for one, other in ALIKE:
+        if max(one, other) < count:
+            alike[one, other] = alike[other, one] = 1
     colours = np.full(facilities, -1)
+    near = np.zeros((facilities, count))  # settings at which a colour that looks like it is next door
     clashes = np.zeros((facilities, count))  # settings at which a colour is next door
     used = np.zeros(count)
     for _ in range(facilities):
         # whose neighbours have the most colours has the least choice, so it chooses first
         busy = np.where(colours < 0, (clashes > 0).sum(axis=1) + meet.sum(axis=1) / (meet.sum() + 1), -1.0)
         chosen = int(np.argmax(busy))
-        colour = int(np.lexsort((used, clashes[chosen]))[0])
+        colour = int(np.lexsort((used, near[chosen], clashes[chosen]))[0])
         colours[chosen] = colour
         used[colour] += 1
         clashes[:, colour] += meet[chosen]
+        near += np.outer(meet[chosen], alike[colour])
     return colours
