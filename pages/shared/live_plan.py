@@ -14,7 +14,7 @@ from tkm_core import figures
 from tkm_core.figures import Look, MapGround
 from tkm_core.planning import Plan
 from tkm_core.residents import Existing, Report
-from tkm_core.stories import Story, tell_move, tell_pins
+from tkm_core.stories import Story, tell_budget, tell_move, tell_pins
 
 KEY, GROUP = "live_map", "plan"
 MAP_HEIGHT, PHONE_HEIGHT, BESIDE_HEIGHT = 580, 400, 460
@@ -86,9 +86,7 @@ def _words(story: Story, plan: Plan, i: int, budget: float) -> list[Any]:
     """A story with the small print below it: what is compared, and the budget."""
     if not plan.k:  # nothing is placed, so nothing costs anything
         return figures.live_words(story.headline, story.detail, story.context)
-    kept = "Within" if plan.meets_budget(i, budget) else "Beyond"
-    cost = f"{round(plan.cost_percent(i), 1) + 0.0:+.1f} %"  # never -0.0
-    context = f"{story.context} {kept} your budget of +{budget:g} % average distance: {cost}."
+    context = f"{story.context} {tell_budget(plan, i, budget)}"
     return figures.live_words(story.headline, story.detail, context)
 
 

@@ -12,7 +12,7 @@ from tkm_core.stories.methods_story import (
 )
 from tkm_core.stories.plan_story import Part, Story, facilities_text, tell_plan
 from tkm_core.stories.portfolio_story import tell_portfolio
-from tkm_core.stories.setting_story import tell_move, tell_moves, tell_pins, tell_setting
+from tkm_core.stories.setting_story import tell_budget, tell_move, tell_moves, tell_pins, tell_setting
 
 __all__ = [
     "RATIO",
@@ -26,6 +26,7 @@ __all__ = [
     "ratio_words",
     "remarks",
     "sampling",
+    "tell_budget",
     "tell_fewest",
     "tell_move",
     "tell_moves",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tkm_core.planning import Count, Fewest
-from tkm_core.units import METRES
+from tkm_core.units import METRES, WORDS
 from tkm_core.wording import article, counted, ordinal, singular
 
 
@@ -26,13 +26,17 @@ def one_more(counts: Sequence[Count], k: int, *, unit: str, people: str, n_exist
         name: (by_k[k].tilted[name] - by_k[k + 1].tilted[name]) / METRES[unit]
         for name in ("mean_distance", "largest_distance")
     }
-    average, farthest = (f"{abs(gain[name]):.1f} {unit}" for name in ("mean_distance", "largest_distance"))
+    average, farthest = (_length(gain[name], unit) for name in ("mean_distance", "largest_distance"))
     shorter = "shorter" if gain["mean_distance"] >= 0 else "longer"
     new = "new facility" if n_existing else "facility"
     subject = f"{article(k + 1).capitalize()} {ordinal(k + 1)} {new}" if k else f"One {new}"
     told = f"{subject} makes the average trip {average} {shorter}"
+    if not average:
+        told = f"{subject} leaves the average trip as it is"
     home = f"the farthest {singular(people)}"
-    if gain["largest_distance"] >= 0 or farthest == f"0.0 {unit}":
+    if not farthest:
+        return f"{told}; {home} has as far to go as before."
+    if gain["largest_distance"] >= 0:
         return f"{told}; {home} comes {farthest} closer."
     if k == 0:
         return f"{told}; {home} ends up {farthest} farther away."
@@ -101,3 +105,11 @@ def _facilities(numbers: list[int]) -> str:
         return f"{counted(numbers[0], 'facility is', 'facilities are')}"
     between = "and" if len(numbers) == 2 else "to"
     return f"{numbers[0]} {between} {numbers[-1]} facilities are"
+
+
+def _length(value: float, unit: str) -> str:
+    """A change in words, with a second digit where one would say 0.0; "" where it is too small to be told."""
+    text = next(
+        (text for text in (f"{abs(value):,.1f}", f"{abs(value):.2f}") if float(text.replace(",", ""))), ""
+    )
+    return f"{text} {WORDS[unit]}" if text else ""

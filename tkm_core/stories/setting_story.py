@@ -30,6 +30,25 @@ def tell_setting(
     return Story((headline,), (), f"The fairness dial is at t = {dial_text(plan.t[i])}.", (), (), 0.0, 0.0)
 
 
+def tell_budget(plan: Plan, i: int, percent: float) -> str:
+    """Whether setting i keeps a budget of so many percent more average distance, and what it takes of it.
+
+    Examples
+    --------
+    >>> from tkm_core.planning import make_plan
+    >>> from tkm_core.residents.samples import load_sample
+    >>> plan = make_plan(load_sample("generated", n=300), 3, with_t=0.3)
+    >>> tell_budget(plan, plan.index(0.3), 5)
+    'Beyond your budget of +5 %: the average trip is 40.7 % longer than in the lowest-average plan.'
+    >>> tell_budget(plan, len(plan) - 1, 5)
+    'Beyond your budget of +5 %: the average trip is 143.7 % longer than in the lowest-average plan.'
+    """
+    kept = "Within" if plan.meets_budget(i, percent) else "Beyond"
+    cost = round(plan.cost_percent(i), 1)
+    more = f"{abs(cost):.1f} % {'longer' if cost > 0 else 'shorter'} than" if cost else "as long as"
+    return f"{kept} your budget of +{percent:g} %: the average trip is {more} in the lowest-average plan."
+
+
 def tell_move(
     plan: Plan,
     i: int,
