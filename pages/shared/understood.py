@@ -11,6 +11,19 @@ from tkm_core.residents import Report
 FEW, MANY = 0.01, 0.2  # of the rows left out: up to here nothing to worry about, from here on alarming
 MOST_COLUMNS = 60  # that are listed
 LONGEST = 60  # characters of values that are shown
+SIGNS = {",": "comma", ".": "point", ";": "semicolon", "\t": "tab", " ": "space", "|": "vertical bar"}
+ENCODINGS = {
+    "utf-8": "UTF-8",
+    "utf-8-sig": "UTF-8",
+    "utf-16": "UTF-16",
+    "cp1252": "Western European (cp1252)",
+    "cp1250": "Central European (cp1250)",
+    "cp1251": "Cyrillic (cp1251)",
+    "cp850": "Western European, DOS (cp850)",
+    "cp949": "Korean (cp949)",
+    "cp932": "Japanese (cp932)",
+    "gb18030": "Chinese (gb18030)",
+}
 
 
 def summary(report: Report) -> None:
@@ -59,9 +72,9 @@ def facts(report: Report) -> str:
     """Format, encoding and reference systems as a list."""
     told = {
         "Format": report.file_format,
-        "Encoding": report.encoding,
-        "Separator": {"\t": "tab", " ": "space"}.get(report.delimiter or "", report.delimiter),
-        "Decimal sign": report.decimal if report.delimiter else None,
+        "Encoding": ENCODINGS.get(report.encoding or "", report.encoding),
+        "Separator": SIGNS.get(report.delimiter or "", report.delimiter),
+        "Decimal sign": SIGNS.get(report.decimal or "") if report.delimiter else None,
         "Reference system of the file": report.source_crs,
         "Map in metres": report.crs,
     }

@@ -63,7 +63,7 @@ def test_an_index_of_several_levels():
 def test_areas_geoseries_and_odd_columns():
     areas = towns("EPSG:2154")
     areas["geometry"] = areas.buffer(300)
-    assert any("areas stand for their people" in note for note in load_residents(areas).report.notes)
+    assert any("areas: the people of each" in note for note in load_residents(areas).report.notes)
     assert len(load_residents(towns().geometry)) == len(TOWNS)
     odd = TOWNS.assign(things=[{"a": 1}, shapely.Point(0, 0)] + [None] * (len(TOWNS) - 2)).rename(
         columns={"name": 7}
@@ -77,7 +77,7 @@ def test_areas_geoseries_and_odd_columns():
     [
         (pd.DataFrame({"a": ["x"], "b": ["y"]}), "."),
         (pd.DataFrame({"lon": [], "lat": []}), "."),
-        (gpd.GeoDataFrame(geometry=[shapely.LineString([(0, 0), (1, 1)])], crs=4326), "1 lines"),
+        (gpd.GeoDataFrame(geometry=[shapely.LineString([(0, 0), (1, 1)])], crs=4326), "1 line[.]"),
         (gpd.GeoDataFrame(geometry=gpd.points_from_xy([5e5], [5e6])), "reference system|EPSG"),
         (pd.Series([1.0, 2.0]), "not Series"),
     ],

@@ -175,3 +175,36 @@ def test_what_is_no_table(text):
 def test_header_alone():
     with pytest.raises(ResidentsError):
         load_residents(b"lat,lon,population\n")
+
+
+def test_numbers_of_houses_do_not_make_a_western_file_central_european():
+    """º is the letter ş in other code pages; after n and after digits it stands for "number" and "-th"."""
+    rows = "".join(f"Rua nº {i}, {i}º andar;{-30 - i / 100};{-51 - i / 100};São João\n" for i in range(40))
+    found = load_residents(
+        ("endereço;latitude;longitude;bairro\n" + rows).encode("latin-1"), name="casas.csv"
+    )
+    assert found.report.encoding == "cp1252"
+    turkish = "".join(f"Maraş;{37 + i / 100};{36 + i / 100};Beşiktaş, Kadıköy\n" for i in range(40))
+    found = load_residents(("ad;latitude;longitude;ilçe\n" + turkish).encode("cp1254"), name="ev.csv")
+    assert found.report.encoding == "cp1254"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.csv", b"lat,lon\n", "headings .* but no rows"),
+        ("a.pdf", b"%PDF-1.7\nlat,lon\n1,2\n", "is a PDF document"),
+        (
+            "a.geojson",
+            (
+                b'{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},'
+                b'"geometry":{"type":"LineString","coordinates":[[0,0],[1,1]]}}]}'
+            ),
+            "holds 1 line[.]",
+        ),
+        ("a.shp", b"\x00\x00\x27\x0a" + bytes(200), "damaged or incomplete"),
+    ],
+)
+def test_what_is_no_file_of_residents_is_called_what_it_is(name, content, told):
+    with pytest.raises(ResidentsError, match=told):
+        load_residents(content, name=name)

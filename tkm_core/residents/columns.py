@@ -241,6 +241,9 @@ def _pair_by_values(table: Table, roles: Roles) -> None:
             )
             return
     listed = ", ".join(f"“{name}”" for name in table.names[:12])
+    if not table.head.num_rows:
+        msg = f"The file has headings ({listed}) but no rows below them."
+        raise ResidentsError(msg)
     msg = f"No column could be recognised as coordinates. The columns are {listed}. "
     msg += "Say which is longitude (x=) and which latitude (y=)."
     raise ResidentsError(msg, needs="x", suggestions=[(name, name) for name in roles.numbers])

@@ -204,9 +204,17 @@ def _plausible(text: str, place: int, char: str, encoding: str) -> float:
         return -0.5 if char.isupper() and before.islower() else 0.95
     if "\x80" <= char < "\xa0" or unicodedata.category(char) in ("Co", "Cn", "Cc"):
         return -2.0
+    if char in "ºª" and _ordinal(text[:place]):
+        return 1.0
     if before.isalpha() and after.isalpha() and char not in "’–·":
         return -1.0
     return 0.3 if char in BESIDE or char in "　、。「」（）～・ー－" else -0.3
+
+
+def _ordinal(before: str) -> bool:
+    """Whether º or ª makes sense after a text, as in "12º", "1ª", "nº" and "Mª"."""
+    last, word = before[-1:], before[-2:-1]
+    return last.isdigit() or (last in ("n", "N", "M") and not word.isalpha())
 
 
 @lru_cache(maxsize=4096)

@@ -25,6 +25,7 @@ from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.nesting import is_nested
 from tkm_core.residents.source import Source
 from tkm_core.residents.table import LOOK_AT, MOST_COLUMNS, Table, check_width, is_text, unique_names, whole
+from tkm_core.wording import counted
 
 POINTS, LINES, POLYGONS, COLLECTION = (0, 4), (1, 2, 5), (3, 6), 7
 
@@ -85,9 +86,9 @@ def reader(kind: MapKind) -> Callable[[Source, Asked], Table]:
 
 
 def _unreadable(source: Source, kind: MapKind) -> ResidentsError:
-    what = f"a readable {kind.title} file"
+    said = kind.or_else or " or incomplete"
     return ResidentsError(
-        f"“{source.name}” is not {what}: damaged, incomplete{kind.or_else}. Export it again."
+        f"“{source.name}” cannot be read as {kind.title}: it is damaged{said}. Export it again."
     )
 
 
@@ -203,13 +204,15 @@ def to_points(shapes: npt.NDArray[np.object_]) -> tuple[Floats, Counter[str]]:
 def describe_kinds(kinds: Counter[str]) -> list[str]:
     """What kinds of features there were, in sentences; lines alone are refused."""
     if kinds["lines"] and not kinds["points"]:
-        msg = f"The layer holds {kinds['lines']:,} lines. Residents are points, or areas with a population."
+        msg = f"The layer holds {counted(kinds['lines'], 'line')}. Residents are points, or areas with a population."
         raise ResidentsError(msg)
     notes = []
     if kinds["lines"]:
-        notes.append(f"{kinds['lines']:,} features are lines, which are no places where people live.")
+        are = "is a line" if kinds["lines"] == 1 else "are lines"
+        notes.append(f"{counted(kinds['lines'], 'feature')} {are}: nobody lives there, so they are left out.")
     if kinds["areas"]:
-        notes.append(f"{kinds['areas']:,} areas stand for their people by one point inside each.")
+        of = "its people" if kinds["areas"] == 1 else "the people of each"
+        notes.append(f"{counted(kinds['areas'], 'area')}: {of} are counted at one point inside it.")
     return notes
 
 

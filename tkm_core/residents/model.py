@@ -193,9 +193,8 @@ class Residents:
         report.crs = crs_name(crs)
         report.worst_error = projection.worst_error(sample, crs)
         if report.worst_error > 0.01:
-            sentence = (
-                f"The area is so large that straight distances are wrong by up to {report.worst_error:.0%}."
-            )
+            percent = f"{100 * report.worst_error:.0f} %"
+            sentence = f"The area is so large that straight distances are wrong by up to {percent}."
             report.warnings.append(sentence)
         return cls(name, lonlat, people, crs, source_crs, report, labels, index)
 

@@ -73,6 +73,9 @@ def tell_kind(source: Source) -> str:
         return "pbf"
     if text_begins(head, b"<") and re.search(rb"<osm[\s>]", head):
         return "osm"
+    if head.startswith(b"%PDF"):
+        msg = f"“{source.name}” is a PDF document, not a table or a map layer. {readable()}."
+        raise ResidentsError(msg)
     if text_begins(head, b"<"):
         msg = (
             f"“{source.name}” is a web page or another kind of XML, not a table or a map layer. {readable()}."
