@@ -117,6 +117,8 @@ def _distances(place: cities.City, plan: Plan, i: int, look: figures.Look) -> No
     """Which share of people lives within a distance, in this plan and in what it is compared with."""
     standard = screen.standard(place)
     evaluation, before = plan.evaluation(i, standard), plan.reference_evaluation(standard)
+    if _is_today(plan):
+        before = evaluation
     st.markdown(f"**Who lives how near** :gray[share of {markdown.escaped(place.people)} within a distance]")
     st.plotly_chart(
         plans.drawn(

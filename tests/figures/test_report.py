@@ -61,6 +61,23 @@ def test_the_report_says_what_the_plan_had_to_follow() -> None:
         assert [escape(sentence) in page for page in pages] == [False, True]
 
 
+def test_the_report_on_today_compares_nothing() -> None:
+    town = load_sample("sacramento")
+    plan = make_plan(town, 0, fixed_lonlat=town.lonlat[:3])
+    page = html_report(plan, 0, tell_plan(plan, 0), Look(), title="Town")
+    assert "<th>Today</th>" in page and "<title>Town: 3 existing facilities</title>" in page
+    for word in (
+        "This plan",
+        "Trade-off",
+        "Places that gain",
+        "t = ",
+        "Change</th>",
+        "k-means",
+        "new facility",
+    ):
+        assert word not in page, word
+
+
 def test_no_word_in_a_chart_is_cut_off() -> None:
     """Every text of the charts stands within its picture, wherever the budget ends."""
     town = load_sample("sacramento")

@@ -71,10 +71,14 @@ def distances(
     frame["hovermode"] = "x"
     traces: list[dict[str, Any]] = []
     notes = []
-    for one, color, dash, name in (
+    lines = [
         (before, colors.muted, "dot", escape(heading)),
         (evaluation, colors.accent, "solid", "this plan"),
-    ):
+    ]
+    alone = evaluation is before  # how things stand: one line, and nothing to hold against it
+    if alone:
+        lines = [(evaluation, colors.accent, "solid", escape(heading))]
+    for one, color, dash, name in lines:
         share = cumulative(one.distance, weights, edges)
         traces.append(
             {
@@ -112,8 +116,8 @@ def distances(
             {
                 "x": at,
                 "y": 36,
-                "text": f"within {at:g} {look.unit}<br><b>{100 * evaluation.share_within:.1f} %</b> of {look.people},"
-                f"<br>{escape(heading)} {100 * before.share_within:.1f} %",
+                "text": f"within {at:g} {look.unit}<br><b>{100 * evaluation.share_within:.1f} %</b> of {look.people}"
+                + ("" if alone else f",<br>{escape(heading)} {100 * before.share_within:.1f} %"),
                 "showarrow": False,
                 "align": "left" if left else "right",
                 "xanchor": "left" if left else "right",

@@ -177,10 +177,10 @@ def distances_svg(
     parts = frame.axes(
         with_unit(worded("distance to their facility", look.unit), look.unit), f"% of {look.people}", look
     )
-    for one, color, dash, name in (
-        (before, colors.muted, "2 3", heading),
-        (evaluation, colors.accent, "", "this plan"),
-    ):
+    lines = [(before, colors.muted, "2 3", heading), (evaluation, colors.accent, "", "this plan")]
+    if evaluation is before:  # how things stand
+        lines = [(evaluation, colors.accent, "", heading)]
+    for one, color, dash, name in lines:
         share = cumulative(one.distance, weights, edges)
         spots = np.column_stack([frame.x(edges / metres), frame.y(share)])
         parts.append(line(np.round(spots, 1), color, 2.2, dash=dash))

@@ -29,7 +29,7 @@ class LegendItem:
 
 def legend_items(scheme: Colouring, ground: MapGround, look: Look, *, plan: Plan) -> list[LegendItem]:
     """What is on the map, in the order it catches the eye."""
-    items = [LegendItem("disc", "new facility" if plan.existing else "facility")]
+    items = [LegendItem("disc", "new facility" if plan.existing else "facility")] if plan.k else []
     if plan.n_existing:
         kept = dict.fromkeys(kind for kind in plan.kinds if kind != "new")
         items.append(LegendItem("square", f"{' or '.join(kept)} facility"))
@@ -133,11 +133,16 @@ def distances_words(
     evaluation: Evaluation, before: Evaluation, look: Look, *, words: str = AVERAGE.words
 ) -> str:
     """What the chart of distances shows, in a sentence."""
+    alone = evaluation is before
     half, most, last = (
-        " against ".join(format_length(float(getattr(side, key)), look.unit) for side in (evaluation, before))
+        " against ".join(
+            format_length(float(getattr(side, key)), look.unit)
+            for side in (evaluation, before)[: 1 if alone else 2]
+        )
         for key in ("median_distance", "p95_distance", "largest_distance")
     )
+    what = words if alone else f"this plan against {words}"
     return (
-        f"Share of {look.people} within a distance, this plan against {words}: half are within {half}, "
+        f"Share of {look.people} within a distance, {what}: half are within {half}, "
         f"95 % within {most}, all within {last}."
     )

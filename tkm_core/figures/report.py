@@ -96,12 +96,20 @@ def html_report(
     """
     look = replace(look, theme="light", streets=False)
     evaluation, before = plan.evaluation(i, standard), plan.reference_evaluation(standard)
+    alone = plan.is_today and plan.reference.kind == "today"  # nothing is placed, so nothing is compared
+    if alone:
+        before = evaluation
     ground = MapGround.of(
         plan.residents, width=drawing.WIDTH, height=drawing.HEIGHT, existing=plan.existing.lonlat
     )
     legend = map_legend(colour_scheme(plan, look), ground, look, plan=plan)
     picture = drawing.map_svg(plan, i, evaluation, before, ground, look)
-    trade = drawing.tradeoff_svg(plan, i, look, utility=utility, fairness=fairness, budget=budget)
+    trade = ""
+    if plan.k:
+        words = escape(tradeoff_words(plan, i, utility, fairness, look))
+        trade = drawing.tradeoff_svg(plan, i, look, utility=utility, fairness=fairness, budget=budget)
+        trade = f"""<figure><h2>Trade-off as the dial turns</h2>{trade}
+<figcaption class="muted">{words}</figcaption></figure>"""
     near = drawing.distances_svg(
         evaluation, before, plan.residents.weights, look, heading=plan.reference.heading
     )
@@ -110,8 +118,8 @@ def html_report(
         "Data": f"{title}: {len(plan.residents):,} places, {plan.people:,.0f} {look.people}",
         "Source": source,
         "Facilities": facilities_text(plan),
-        "Dial": f"t = {dial_text(plan.t[i])}, random seed {plan.random_state}",
-        "Compared with": plan.reference.technical,
+        "Dial": f"t = {dial_text(plan.t[i])}, random seed {plan.random_state}" if plan.k else "",
+        "Compared with": "" if alone else plan.reference.technical,
         "Map": str(plan.residents.report.crs or ""),
         "Data fingerprint": plan.residents.fingerprint,
         "Link": link,
@@ -122,22 +130,26 @@ def html_report(
     made = (today or date.today()).isoformat()
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}: {plan.k} new facilities, t = {dial_text(plan.t[i])}</title><style>{STYLE}</style></head><body>
+<title>{escape(title)}: {escape(_named(plan, i))}</title><style>{STYLE}</style></head><body>
 <p class="muted">EvenReach · {escape(title)} · {made}</p>
 <h1>{_toned(story.headline)}</h1>
 <p>{_toned(story.detail)}</p><p class="muted">{escape(story.context)}</p>
 {_new_sites(plan, i)}{_rules(plan, i, look)}<figure>{picture}<figcaption>{legend}</figcaption></figure>
-<section><h2>Key figures</h2>{_figures(story.rows, story.reference.heading)}</section>
-<div class="pair"><figure><h2>Trade-off as the dial turns</h2>{trade}
-<figcaption class="muted">{escape(tradeoff_words(plan, i, utility, fairness, look))}</figcaption></figure>
-<figure><h2>Who lives how near</h2>{near}
+<section><h2>Key figures</h2>{_figures(story.rows, story.reference.heading, alone=alone)}</section>
+<div class="pair">{trade}<figure><h2>Who lives how near</h2>{near}
 <figcaption class="muted">{escape(near_words)}</figcaption></figure></div>
-{_places(plan, i, look)}
+{"" if alone else _places(plan, i, look)}
 <section class="long"><h2>Facilities</h2>{_sites(plan, i, look)}</section>
-<section><h2>Further figures</h2>{_figures(story.more, story.reference.heading)}</section>
+<section><h2>Further figures</h2>{_figures(story.more, story.reference.heading, alone=alone)}</section>
 <section><h2>Settings</h2><dl>{told}</dl></section>
-<section><h2>Method</h2><p>{escape(METHOD)}</p><p>{escape(_limits(plan))}</p></section>
+<section><h2>{"Method" if plan.k else "Limits"}</h2>{f"<p>{escape(METHOD)}</p>" if plan.k else ""}<p>{
+        escape(_limits(plan))
+    }</p></section>
 <footer>{escape(CITATION)}</footer></body></html>"""
+
+
+def _named(plan: Plan, i: int) -> str:
+    return f"{facilities_text(plan)}, t = {dial_text(plan.t[i])}" if plan.k else facilities_text(plan)
 
 
 def _toned(parts: Sequence[Part]) -> str:
@@ -147,7 +159,13 @@ def _toned(parts: Sequence[Part]) -> str:
     )
 
 
-def _figures(rows: Sequence[Row], heading: str) -> str:
+def _figures(rows: Sequence[Row], heading: str, *, alone: bool = False) -> str:
+    """The figures of the plan and of what it is compared with; `alone`: of how things stand."""
+    if alone:
+        body = "".join(
+            f"<tr><td>{escape(row.label)}</td><td><b>{row.plan_text}</b></td></tr>" for row in rows
+        )
+        return f"<table><thead><tr><th>Figure</th><th>{escape(heading)}</th></tr></thead><tbody>{body}</tbody></table>"
     body = "".join(
         f"<tr><td>{escape(row.label)}</td><td><b>{row.plan_text}</b></td><td>{row.reference_text}</td>"
         f'<td class="{row.tone}">{row.change_text}</td></tr>'
