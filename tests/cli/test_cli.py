@@ -417,3 +417,25 @@ def test_plan_on_sites_by_a_table_tells_its_rules_and_its_proof(capsys: pytest.C
     assert "--travel needs the sites" in capsys.readouterr().err
     assert main(["plan", "san-francisco", "-k", "17", *rules]) == 2
     assert "there are only 16 sites to choose from" in capsys.readouterr().err
+
+
+def test_a_plan_from_a_folder_of_parquet_files(tmp_path, capsys, monkeypatch):
+    """Condensed to cells; the figures are those of all rows in memory."""
+    city = load_sample("generated", n=4_000)
+    table = pd.DataFrame({"lon": city.lonlat[:, 0], "lat": city.lonlat[:, 1], "population": city.weights})
+    for number in range(2):
+        table[2_000 * number : 2_000 * (number + 1)].to_parquet(tmp_path / f"{number}.parquet")
+    table.to_parquet(tmp_path.parent / "whole.parquet")
+    told = []
+    for file in (f"{tmp_path}/*.parquet", str(tmp_path.parent / "whole.parquet")):
+        assert main(["plan", file, "-k", "3", "-t", "0.3"]) == 0
+        told.append(capsys.readouterr().out)
+    assert "4,000 rows, in 2 groups, were condensed to" in told[0]
+    assert figures(told[0])["Farthest resident, km"] == figures(told[1])["Farthest resident, km"]
+    assert main(["plan", f"{tmp_path}/*.parquet", "--group", "x"]) == BAD_INPUT
+    assert "--group cannot be used with data beyond memory" in capsys.readouterr().err
+    assert main(["plan", f"{tmp_path}/*.csv.parquet"]) == BAD_INPUT
+    assert "No Parquet file is called" in capsys.readouterr().err
+    monkeypatch.setattr("tkm_core.partitions.cluster.CONNECT", 0.5)
+    assert main(["plan", f"{tmp_path}/*.parquet", "--scheduler", "tcp://127.0.0.1:9"]) == BAD_INPUT
+    assert "No Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err

@@ -159,6 +159,11 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="residents: a file, or a sample (sacramento, san-francisco, toulouse, porto-alegre, generated)",
     )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="of a Dask cluster that reads FILE, a folder or glob of Parquet files (default: EVENREACH_SCHEDULER)",
+    )
     parser.add_argument("-k", type=whole(0), help="number of new facilities (default 8)")
     parser.add_argument("--existing", metavar="FILE", help="existing facilities, which never move")
     parser.add_argument(

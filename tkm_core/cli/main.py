@@ -7,9 +7,10 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tkm_core.cli.arguments import BAD_INPUT, READING, STOPPED, parser
+from tkm_core.cli.reading import read_residents
 from tkm_core.cli.rules import fewest_asked, read_rules
 from tkm_core.cli.terminal import complain, progress_bar, say, say_table
 from tkm_core.extras import needs_extra
@@ -64,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _plan(arguments: argparse.Namespace) -> int:
     """Make a plan, tell what it does, write what was asked for."""
+    from tkm_core.planning import measure_exactly
     from tkm_core.stories import tell_plan
     from tkm_core.units import METRES
 
@@ -77,7 +79,7 @@ def _plan(arguments: argparse.Namespace) -> int:
         msg = "-k 0 asks how things stand today: give the existing facilities with --existing."
         raise ValueError(msg)
     targets = _targets(arguments)
-    residents, people = _residents(arguments)
+    residents, people = read_residents(arguments)
     say(residents.report)
     plan, i = _made(arguments, residents)
     if arguments.budget is not None:
@@ -88,6 +90,8 @@ def _plan(arguments: argparse.Namespace) -> int:
             )
     unit = plan.shown_unit(arguments.unit)
     standard = None if arguments.standard is None else arguments.standard * METRES[unit]
+    with progress_bar() as progress:
+        plan = measure_exactly(plan, i, standard, progress)
     story = tell_plan(plan, i, unit=unit, standard=standard, people=arguments.people or people)
     told = (*plan.rules.sentences(arguments.people or people), *plan.remarks)
     told = tuple(sentence for sentence in told if sentence not in story.context)
@@ -252,7 +256,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     if arguments.output and Path(arguments.output).suffix.lower() != ".csv":
         msg = f"The comparison is written as .csv, not to {arguments.output}."
         raise ValueError(msg)
-    residents, _ = _residents(arguments)
+    residents, _ = read_residents(arguments)
     chosen = asked or list(methods_for(residents))
     say(residents.report)
     k = 8 if arguments.k is None else arguments.k
@@ -316,21 +320,6 @@ def _experiment(argv: list[str]) -> int:
     from tkm_core.cli.experiments import main as run
 
     return int(run(argv) or 0)
-
-
-def _residents(arguments: argparse.Namespace) -> "tuple[Residents, str]":
-    """Read the file, or load the sample of that name, and say who is served."""
-    from tkm_core.residents import load_residents, load_sample, sample_meant
-
-    sample = sample_meant(arguments.file)
-    if sample is not None:
-        say(f"{sample.title}. {sample.description} Source: {sample.source} Licence: {sample.licence}")
-        return load_sample(sample.key, seed=arguments.seed), sample.unit_name
-    given: dict[str, Any] = {
-        name: getattr(arguments, name) or False for name in READING if getattr(arguments, name) is not None
-    }
-    more = {"total": arguments.total, "keep_suspect": arguments.keep_suspect}
-    return load_residents(arguments.file, **more, **given), "residents"
 
 
 def _say_sites(plan: "Plan", i: int, unit: str) -> None:

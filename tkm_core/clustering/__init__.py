@@ -25,6 +25,8 @@ from tkm_core.clustering.objective import city_cost, squared_distances, tilted_s
 from tkm_core.clustering.path import TiltedPath, tilted_path
 from tkm_core.clustering.search import LARGE
 from tkm_core.clustering.sgd import descend_by_sgd
+from tkm_core.clustering.streamed.grid import survey
+from tkm_core.clustering.streamed.path import Condensed, condensed, finish
 from tkm_core.clustering.threads import in_parallel
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "KMEANS_PP",
     "LARGE",
     "RESIDENTS",
+    "Condensed",
     "Descent",
     "Frame",
     "Framed",
@@ -52,10 +55,12 @@ __all__ = [
     "check_whole",
     "city_cost",
     "clearly_lower",
+    "condensed",
     "descend",
     "descend_all",
     "descend_by_sgd",
     "fill_reach",
+    "finish",
     "frozen",
     "in_parallel",
     "in_units_of",
@@ -66,6 +71,7 @@ __all__ = [
     "seeds",
     "served",
     "squared_distances",
+    "survey",
     "tilt",
     "tilted_mean",
     "tilted_path",

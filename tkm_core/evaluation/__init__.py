@@ -3,5 +3,14 @@
 from tkm_core.evaluation.evaluation import Evaluation, evaluate, evaluate_distances
 from tkm_core.evaluation.neighbourhood import neighbourhood_radius
 from tkm_core.evaluation.scoring import MeasureScorer, scorer
+from tkm_core.evaluation.streamed import evaluate_settings
 
-__all__ = ["Evaluation", "MeasureScorer", "evaluate", "evaluate_distances", "neighbourhood_radius", "scorer"]
+__all__ = [
+    "Evaluation",
+    "MeasureScorer",
+    "evaluate",
+    "evaluate_distances",
+    "evaluate_settings",
+    "neighbourhood_radius",
+    "scorer",
+]

@@ -2,11 +2,12 @@
 
 from tkm_core.partitions.block import Block, PartitionError
 from tkm_core.partitions.running import SCHEDULER, Passes, cluster_client, over_rows
-from tkm_core.partitions.source import ParquetRows, Piece, Rows, array_rows, rows_of
+from tkm_core.partitions.source import Change, ParquetRows, Piece, Rows, array_rows, parquet_head, rows_of
 
 __all__ = [
     "SCHEDULER",
     "Block",
+    "Change",
     "ParquetRows",
     "PartitionError",
     "Passes",
@@ -15,5 +16,6 @@ __all__ = [
     "array_rows",
     "cluster_client",
     "over_rows",
+    "parquet_head",
     "rows_of",
 ]

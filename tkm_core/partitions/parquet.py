@@ -126,6 +126,19 @@ def parquet_rows(asked: ParquetRows) -> Rows:
     return Rows(name, len(columns) or 2, tuple(pieces), box if known else None)
 
 
+def head_of(path: str | Sequence[str], count: int) -> tuple[str, pa.Table]:
+    """The name of the first file that a path means, and its first rows."""
+    first = _files(_several(path)[0])[0]
+    try:
+        with _open(first) as file:
+            batch = next(file.iter_batches(count), None)
+            table = file.schema_arrow.empty_table() if batch is None else pa.Table.from_batches([batch])
+            return first, table.replace_schema_metadata(file.schema_arrow.metadata)
+    except FAILURES as error:
+        msg = f"“{first}” is not a readable Parquet file: {str(error).strip().splitlines()[0][:200]}."
+        raise PartitionError(msg) from error
+
+
 def _several(path: str | Sequence[str]) -> list[str]:
     return [path] if isinstance(path, str) else [os.fspath(one) for one in path]
 

@@ -157,6 +157,16 @@ def rows_of(X: Any, sample_weight: Any = None) -> Rows | None:
     return None
 
 
+def parquet_head(path: str | Sequence[str], count: int) -> tuple[str, Any]:
+    """The name of the first file, and a few of its rows as an Arrow table with every column."""
+    try:
+        from tkm_core.partitions.parquet import head_of
+    except ModuleNotFoundError as missing:
+        error = needs_extra("Parquet", missing)
+        raise error from missing
+    return head_of(path, count)
+
+
 def _column(weight: Any) -> str | None:
     """The name of a column of weights, if it is one."""
     if weight is None or isinstance(weight, str):

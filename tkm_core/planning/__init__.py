@@ -2,6 +2,7 @@
 
 from tkm_core.planning.areas import MARGIN as AREAS_MARGIN
 from tkm_core.planning.areas import service_areas
+from tkm_core.planning.beyond import ResidentCells, beyond_memory, condense_residents, measure_exactly
 from tkm_core.planning.dial import PLAN_T, nearest_stop
 from tkm_core.planning.fewest import Fewest, fewest_facilities
 from tkm_core.planning.groups import Group, by_group
@@ -51,6 +52,7 @@ __all__ = [
     "PlaceChange",
     "Plan",
     "Reference",
+    "ResidentCells",
     "Row",
     "Rules",
     "Serving",
@@ -58,9 +60,11 @@ __all__ = [
     "Tone",
     "Travel",
     "best",
+    "beyond_memory",
     "by_group",
     "compare_counts",
     "compare_methods",
+    "condense_residents",
     "decimals",
     "distance_decimals",
     "facility_numbers",
@@ -68,6 +72,7 @@ __all__ = [
     "group_numbers",
     "judge",
     "make_plan",
+    "measure_exactly",
     "methods_for",
     "most_changed",
     "most_facilities",

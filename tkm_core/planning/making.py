@@ -12,6 +12,7 @@ from tkm_core.arrays import Floats
 from tkm_core.clustering import TiltedPath, tilted_path
 from tkm_core.evaluation import evaluate
 from tkm_core.planning.baseline import kmeans_sites, numbered_like
+from tkm_core.planning.beyond import ResidentCells, beyond_memory, condense_residents
 from tkm_core.planning.dial import dial_stops, distinct
 from tkm_core.planning.on_sites import place_on_sites
 from tkm_core.planning.placing import Placed, Task, place_nothing, place_on_map
@@ -58,6 +59,7 @@ def make_plan(
     ----------
     residents : Residents, DataFrame, GeoDataFrame, or path of a file
         Anything but `Residents` goes through `load_residents` with its guesses; to choose columns, call it yourself.
+        A folder or glob of Parquet files, or one too large for memory, is condensed to cells instead.
     k : int
         Number of new facilities; 0 where facilities exist asks how things stand without new ones.
     t : array-like of shape (m,), optional
@@ -112,7 +114,12 @@ def make_plan(
     >>> len(plan), plan.baseline.shape
     (3, (2, 2))
     """
-    residents = residents if isinstance(residents, Residents) else load_residents(residents)
+    report = never_falling(progress)
+    if beyond_memory(residents):
+        residents = condense_residents(residents, progress=part(report, 0.0, 0.4))
+        report = part(report, 0.4, 1.0)
+    elif not isinstance(residents, Residents):
+        residents = load_residents(residents)
     given = np.empty((0, 2)) if fixed_lonlat is None else np.asarray(fixed_lonlat, np.float64).reshape(-1, 2)
     follow = as_rules(
         residents, given, rules=rules, streets=streets, travel=travel, sites=sites, only_in=only_in, not_in=not_in,
@@ -130,7 +137,7 @@ def make_plan(
         raise ValueError(msg)
     task = Task(
         residents, int(k), follow, scaled_sites(residents, existing.lonlat)[stay], _counted(residents, follow), t,
-        with_t, int(random_state), never_falling(progress), prove,
+        with_t, int(random_state), report, prove,
     )  # fmt: skip
     if follow.plain:
         path, baseline = _anywhere(task, criterion)
@@ -177,10 +184,12 @@ def _anywhere(task: Task, criterion: str) -> tuple[TiltedPath, Floats]:
         fixed_centers=fixed if len(fixed) else None,
         scale=1.0,
         random_state=task.random_state,
-        progress=part(report, 0.15, 1.0),
+        progress=part(report, 0.15, 0.5 if isinstance(residents, ResidentCells) else 1.0),
     )
     if task.free:
         path = _only(path, distinct(path.centers, path.sse, asked))
+    if isinstance(residents, ResidentCells) and task.people is residents.weights:
+        path = residents.exact_path(path, k, criterion, part(report, 0.5, 1.0))
     return path, baseline
 
 
