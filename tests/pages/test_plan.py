@@ -18,7 +18,7 @@ from pages.shared.cache import caches
 from tests.pages.conftest import SENT, Opened, live, turn_dial
 from tkm_core.planning import make_plan
 from tkm_core.residents import load_sample
-from tkm_core.stories import tell_plan
+from tkm_core.stories import tell_budget, tell_plan
 from tkm_core.units import METRES
 
 
@@ -260,7 +260,9 @@ def test_every_setting_is_told_in_the_words_of_its_plan(opened: Opened) -> None:
         assert "".join(text for text, _ in headline) == story.headline_text
         assert "".join(text for text, _ in detail) == story.detail_text
         assert context.startswith(story.context)
-        assert f"{plan.cost_percent(i):+.1f} %".replace("-0.0", "+0.0") in context
+        assert context == f"{story.context} {tell_budget(plan, i, 10)}"
+        percent = f"{abs(plan.cost_percent(i)):.1f}"
+        assert f" {percent} % " in context or percent == "0.0"
     np.testing.assert_allclose(sent.plan["lonlat"], plan.path_lonlat, atol=1e-6)
 
 
