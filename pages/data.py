@@ -197,7 +197,7 @@ def _map(place: cities.City, key: str) -> None:
     height = 400 if screen.on_phone() else 520
     width = 360 if screen.on_phone() else 620
     sites = None if place.existing is None else place.existing.lonlat
-    ground = figures.MapGround.of(place.residents, width=width, height=height, existing=sites)
+    ground = figures.MapGround.of(place.residents, width=width, height=height, existing_lonlat=sites)
     kept = "" if place.existing is None else f" and {place.existing.words}"
     st.pydeck_chart(
         figures.residents_map(place.residents, ground, look, place.existing),

@@ -79,7 +79,9 @@ def _editor(place: cities.City) -> None:
 
 def _canvas(place: cities.City, look: figures.Look) -> Canvas:
     existing = place.existing
-    ground = figures.live_ground(place.residents, existing=None if existing is None else existing.lonlat)
+    ground = figures.live_ground(
+        place.residents, existing_lonlat=None if existing is None else existing.lonlat
+    )
     return Canvas(
         place=figures.live_place(place.residents, ground, look, existing=existing),
         residents=figures.live_residents(place.residents, ground),

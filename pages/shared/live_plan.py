@@ -52,7 +52,7 @@ def prepared(place: City, plan: Plan, look: Look, standard: float) -> Prepared:
 
     def make() -> Prepared:
         existing = None if place.existing is None else place.existing.lonlat
-        ground = figures.live_ground(place.residents, existing=existing)
+        ground = figures.live_ground(place.residents, existing_lonlat=existing)
         stories = figures.live_stories(plan, look, standard)
         return Prepared(
             ground,

@@ -130,7 +130,7 @@ def test_areas_are_named_too(plan: Plan) -> None:
 
 def test_maps_and_report_mark_them_and_escape_their_names(plan: Plan) -> None:
     look, found = Look(), plan.evaluation(1)
-    ground = MapGround.of(plan.residents, existing=plan.baseline_lonlat[3:])
+    ground = MapGround.of(plan.residents, existing_lonlat=plan.baseline_lonlat[3:])
     drawn = plan_map(plan, 1, found, plan.reference_evaluation(), ground, look)
     deck = json.loads(drawn.to_json())
     layers = {layer["id"]: layer for layer in deck["layers"]}
@@ -149,7 +149,7 @@ def test_maps_and_report_mark_them_and_escape_their_names(plan: Plan) -> None:
 def test_a_facility_beside_the_residents_is_in_view() -> None:
     residents = town()
     east = residents.lonlat[:, 0].max() + 0.1
-    view = MapGround.of(residents, existing=np.array([[east, 46.95], [13.4, 52.5]])).view
+    view = MapGround.of(residents, existing_lonlat=np.array([[east, 46.95], [13.4, 52.5]])).view
     assert east < view.east < 9, "the near one is shown, the far one does not shrink the map"
 
 

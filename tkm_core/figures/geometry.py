@@ -71,7 +71,7 @@ def fit(lonlat: npt.ArrayLike, *, width: int = 690, height: int = 600) -> View:
 
 def view_of(
     residents: Residents,
-    existing: Floats | None = None,
+    existing_lonlat: Floats | None = None,
     *,
     with_areas: bool,
     width: int = 690,
@@ -79,8 +79,8 @@ def view_of(
 ) -> View:
     """The view that shows all residents, the existing facilities around them and, if asked for, whole areas."""
     shown = residents.lonlat
-    if existing is not None and len(existing):
-        shown = np.concatenate([shown, existing[nearby(residents, existing)]])
+    if existing_lonlat is not None and len(existing_lonlat):
+        shown = np.concatenate([shown, existing_lonlat[nearby(residents, existing_lonlat)]])
     if with_areas and residents.areas is not None:
         west, south, east, north = shapely.total_bounds(residents.areas)
         shown = np.concatenate([shown, [[west, south], [east, north]]])

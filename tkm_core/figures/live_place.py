@@ -39,7 +39,7 @@ LAND = ("park", "water")
 
 
 def live_ground(
-    residents: Residents, *, width: int = 690, height: int = 600, existing: Floats | None = None
+    residents: Residents, *, width: int = 690, height: int = 600, existing_lonlat: Floats | None = None
 ) -> MapGround:
     """The ground of the live map: as `MapGround.of`, but single residents up to a larger number.
 
@@ -50,7 +50,7 @@ def live_ground(
     True
     """
     many = len(residents) > POINTS_AT_MOST
-    view = view_of(residents, existing, with_areas=not many, width=width, height=height)
+    view = view_of(residents, existing_lonlat, with_areas=not many, width=width, height=height)
     return MapGround(
         view, gather(residents) if many else None, (), shaded=residents.areas is not None and not many
     )

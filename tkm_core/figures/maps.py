@@ -57,11 +57,16 @@ class MapGround:
 
     @classmethod
     def of(
-        cls, residents: Residents, *, width: int = 690, height: int = 600, existing: Floats | None = None
+        cls,
+        residents: Residents,
+        *,
+        width: int = 690,
+        height: int = 600,
+        existing_lonlat: Floats | None = None,
     ) -> "MapGround":
         """The ground of some residents, and existing facilities around them, for a map of a size in pixels."""
         many = len(residents) > crowd.POINTS_AT_MOST
-        view = view_of(residents, existing, with_areas=not many, width=width, height=height)
+        view = view_of(residents, existing_lonlat, with_areas=not many, width=width, height=height)
         if many:
             return cls(view, gather(residents), ())
         areas = () if residents.areas is None else crowd.outlines(residents.areas)

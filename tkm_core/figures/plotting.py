@@ -60,7 +60,7 @@ def plot(
     if chosen == "distances":
         heading = result.reference.heading
         return _whole(distances(found, before, result.residents.weights, look, heading=heading, height=360))
-    ground = MapGround.of(result.residents, existing=result.centers_lonlat(i)[result.k :])
+    ground = MapGround.of(result.residents, existing_lonlat=result.centers_lonlat(i)[result.k :])
     return plan_map(result, i, found, before, ground, look)
 
 

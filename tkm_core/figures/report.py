@@ -100,7 +100,7 @@ def html_report(
     if alone:
         before = evaluation
     ground = MapGround.of(
-        plan.residents, width=drawing.WIDTH, height=drawing.HEIGHT, existing=plan.existing.lonlat
+        plan.residents, width=drawing.WIDTH, height=drawing.HEIGHT, existing_lonlat=plan.existing.lonlat
     )
     legend = map_legend(colour_scheme(plan, look), ground, look, plan=plan)
     picture = drawing.map_svg(plan, i, evaluation, before, ground, look)

@@ -203,23 +203,26 @@ def small_maps(
             f'style="width:100%;height:auto;display:block;box-sizing:border-box;border-radius:7px;'
             f'border:{2 if one.name == "tkm" else 1}px solid {rim}"></figure>'
         )
-    cards.append(_legend(ground, look, existing=plan is not None and plan.n_existing > 0))
+    cards.append(_legend(ground, look, with_existing=plan is not None and plan.n_existing > 0))
     return (
         '<div class="er-maps" style="display:grid;gap:16px;'
         f'grid-template-columns:repeat(auto-fill,minmax(max(158px,22%),1fr))">{"".join(cards)}</div>'
     )
 
 
-def _legend(ground: SmallGround, look: Look, *, existing: bool) -> str:
+def _legend(ground: SmallGround, look: Look, *, with_existing: bool) -> str:
     """What the marks on the small maps mean."""
     colors = look.palette
     sign = f"display:inline-block;vertical-align:-2px;margin-right:8px;border:1.5px solid {colors.ink};"
     size = f"width:14px;height:14px;box-sizing:border-box;background:{colors.border}"
     items = [
-        (f"{sign}{size};border-radius:50%", f"{'new ' if existing else ''}facility that may stand anywhere"),
+        (
+            f"{sign}{size};border-radius:50%",
+            f"{'new ' if with_existing else ''}facility that may stand anywhere",
+        ),
         (
             f"{sign}{size};border-radius:3px",
-            "existing facility" if existing else f"facility that stands on one of the {look.people}",
+            "existing facility" if with_existing else f"facility that stands on one of the {look.people}",
         ),
         (
             f"display:inline-block;vertical-align:4px;margin-right:8px;width:20px;border-top:2px dashed {colors.ink}",

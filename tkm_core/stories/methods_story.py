@@ -120,7 +120,7 @@ def ratio_words(compared: Sequence[Compared]) -> str:
     return f"Neighbourhood ratio: {RATIO}; JKL promises at most 2." + (f" ∞: {why}." if endless.any() else "")
 
 
-def left_out(names: Sequence[str], existing: int) -> str:
+def left_out(names: Sequence[str], n_existing: int) -> str:
     """Which methods cannot keep existing facilities and are left out; empty if all can.
 
     Examples
@@ -129,10 +129,10 @@ def left_out(names: Sequence[str], existing: int) -> str:
     'JKL and MV place every facility anew and cannot keep your 3 existing ones: they are left out here.'
     """
     unable = [describe(name).title for name in names if not describe(name).keeps_existing]
-    if not unable or not existing:
+    if not unable or not n_existing:
         return ""
     many = len(unable) > 1
-    ones = "existing one" if existing == 1 else f"{existing} existing ones"
+    ones = "existing one" if n_existing == 1 else f"{n_existing} existing ones"
     return (
         f"{listed(unable)} {'place' if many else 'places'} every facility anew and cannot keep your {ones}: "
         f"{'they are' if many else 'it is'} left out here."
