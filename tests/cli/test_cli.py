@@ -10,6 +10,7 @@ import pandas as pd
 import pyogrio
 import pytest
 
+from tkm_core.cli.arguments import BAD_INPUT
 from tkm_core.cli.main import main
 from tkm_core.planning import make_plan
 from tkm_core.residents.samples import FOLDER, load_sample
