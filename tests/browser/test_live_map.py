@@ -187,8 +187,9 @@ def test_a_facility_can_be_tried_elsewhere_and_pinned(visit: Visit, plan: Plan) 
     expect(page.get_by_text("One facility is pinned")).to_have_count(0)
     page.locator(".live-map .maplibregl-canvas").focus()
     page.keyboard.press("Enter")
-    asked, middle = (page.locator(f".live-map {it}").bounding_box() for it in (".asked", ".map"))
-    assert asked and middle, "the place that was asked about is marked"
+    boxes = [page.locator(f".live-map {it}").bounding_box() for it in (".asked", ".map")]
+    assert all(boxes), "the place that was asked about is marked"
+    asked, middle = (dict[str, float](box) for box in boxes)
     for at, size in (("x", "width"), ("y", "height")):
         assert asked[at] + asked[size] / 2 == pytest.approx(middle[at] + middle[size] / 2, abs=1)
     page.get_by_role("button", name="Pin one of the 6 here").click()

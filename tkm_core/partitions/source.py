@@ -68,7 +68,7 @@ class ParquetRows:
     Parameters
     ----------
     path : str or sequence of str
-        A file, a folder (also one with partitions in folders), a glob such as "homes/*.parquet", or several of these;
+        A file, a folder (also one with partitions in folders), a glob such as ``homes/*.parquet``, or several of these;
         also on object storage ("s3://...") where fsspec finds credentials.
     columns : sequence of str, optional
         Coordinates. By default the points of GeoParquet; without them every column of numbers but the weight.

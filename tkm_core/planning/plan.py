@@ -119,7 +119,7 @@ class Plan(Measured):
         return replace(self, path=path, grounds=grounds, _curves={}, _stops={})
 
     def cost_at(self, i: int, t: float) -> float:
-        """City-wide cost at t of the facilities of setting i, in units of `scale`²."""
+        """City-wide cost at t of the facilities of setting i, in units of ``scale`` squared."""
         found = self._measure(self.centers_xy(i), t, None, places=self.places(i))
         return found.city_cost / self.scale**2
 
