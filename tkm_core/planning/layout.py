@@ -109,7 +109,7 @@ class Layout(Shown):
 
     @property
     def bound(self) -> Floats | None:
-        """What no plan's city-wide cost can be lower than, shape (m,), in units of ``scale`` squared; None if unknown."""
+        """The least city-wide cost any plan can have, shape (m,), in units of ``scale`` squared; None if unknown."""
         return None if self.grounds is None else self.grounds.bound
 
     @property
