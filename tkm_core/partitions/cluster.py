@@ -15,7 +15,8 @@ from tkm_core.partitions.source import Piece
 from tkm_core.version import VERSION
 
 SAME = ("numpy", "dask", "distributed")  # other packages that must agree
-CONNECT = 30.0  # seconds to find the scheduler, and its first worker
+CONNECT = 30.0  # seconds to find the scheduler
+FIRST_WORKER = 30.0  # and its first worker
 PATIENCE = 120.0  # seconds for a scheduler that went away to come back
 TRIES = 3  # times that a pass is begun anew after its scheduler went away
 
@@ -43,10 +44,10 @@ def connected(address: str) -> Iterator[Client]:
             client.close()
 
 
-def await_workers(client: Client, seconds: float = CONNECT) -> None:
+def await_workers(client: Client) -> None:
     """Wait for the first worker, or say that there is none."""
     try:
-        client.wait_for_workers(1, timeout=seconds)
+        client.wait_for_workers(1, timeout=FIRST_WORKER)
     except (TimeoutError, OSError) as error:
         msg = f"The Dask scheduler at {_address(client)} has no workers. Start some (dask worker)."
         raise PartitionError(msg) from error

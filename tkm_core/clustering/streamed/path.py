@@ -139,6 +139,7 @@ def finish(
         lower = again.history[:, COLUMN[criterion]] < best.history[:, COLUMN[criterion]]
         scale = np.where(lower, 1.0, scale / 4)
         best = best.chosen(again, lower)
+    report(1.0, "Done")
     fixed = centers[:, n_free:]
     outside = np.stack([frame.outside(each[:n_free]) for each in best.centers])
     return Finished(
