@@ -11,16 +11,17 @@ const SHARPEST = 2; // device pixels per pixel that are drawn at most
  * @typedef {{centre: Point, scale: number, width: number, height: number, ratio: number}} Camera
  */
 
-/** @param {any} map  of MapLibre @param {Place} place @returns {Camera} */
-export function cameraOf(map, place) {
-  const box = map.getContainer();
-  const { lng, lat } = map.getCenter();
-  const [x, y] = mercator([lng, lat]);
+/**
+ * @param {Point} lonlat  the middle of the map @param {number} zoom @param {Place} place
+ * @param {[number, number]} size  of the map in pixels @returns {Camera}
+ */
+export function cameraAt(lonlat, zoom, place, [width, height]) {
+  const [x, y] = mercator(lonlat);
   return {
     centre: [x - place.middle[0], y - place.middle[1]],
-    scale: 512 * 2 ** map.getZoom(),
-    width: box.clientWidth,
-    height: box.clientHeight,
+    scale: 512 * 2 ** zoom,
+    width,
+    height,
     ratio: Math.min(globalThis.devicePixelRatio || 1, SHARPEST),
   };
 }

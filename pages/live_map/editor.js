@@ -255,7 +255,7 @@ export class Editor extends GroundMap {
 
   paint() {
     const { place, residents, theme } = this;
-    if (!place || !residents || !theme || !this.classes || !this.box.clientWidth || this.removed) return;
+    if (!place || !residents || !theme || !this.classes || !this.size[0] || this.removed) return;
     const camera = (this.camera = this.standing());
     this.painting.fit(camera);
     const stood = JSON.stringify([camera, this.dressed, this.urls]);

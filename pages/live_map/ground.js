@@ -3,7 +3,7 @@
 import { Furniture } from './furniture.js';
 import { Group } from './group.js';
 import { Line, element, library, themeOf } from './page.js';
-import { cameraOf } from './camera.js';
+import { cameraAt } from './camera.js';
 import { Painting } from './painting.js';
 import { carry, mercator, unmapped } from './plan_data.js';
 import { groundLayers, roadsFrom } from './roads.js';
@@ -46,6 +46,8 @@ export class GroundMap {
     });
     this.group = Group.join(this.data.group, this);
     this.line = new Line(this.data.name, () => this.sayAgain());
+    /** @type {[number, number]} */
+    this.size = [0, 0]; // of the map in pixels
     this.sizes = new ResizeObserver(() => this.resized());
     this.sizes.observe(this.box);
   }
@@ -75,6 +77,7 @@ export class GroundMap {
     this.component = component;
     this.data = data;
     this.box.style.height = `${data.height}px`;
+    this.measure();
     if ((data.roads ?? '') !== this.roadsUrl) {
       this.roadsUrl = data.roads ?? '';
       this.roads = data.roads ? await roadsFrom(data.roads) : null;
@@ -155,7 +158,7 @@ export class GroundMap {
       if (event.originalEvent) this.touched = true;
     });
     this.map.getCanvas().addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
-      if (event.key === 'Enter') this.askGround([this.box.clientWidth / 2, this.box.clientHeight / 2]);
+      if (event.key === 'Enter') this.askGround([this.size[0] / 2, this.size[1] / 2]);
       if (event.key === 'Escape') this.leaveGround();
     });
     this.paint();
@@ -179,7 +182,7 @@ export class GroundMap {
 
   /** The view that shows everyone in a box of this size. */
   home() {
-    const { clientWidth: width, clientHeight: height } = this.box;
+    const [width, height] = this.size;
     const { center, zoom, size } = /** @type {Place} */ (this.place).view;
     return { center, zoom: zoom + Math.log2(Math.max(0.05, Math.min(width / size[0], height / size[1]))) };
   }
@@ -189,8 +192,14 @@ export class GroundMap {
     this.map?.jumpTo(this.home());
   }
 
+  /** Note how large the map is: to ask while the dial turns would have the browser lay out the whole page twice a frame. */
+  measure() {
+    this.size = /** @type {[number, number]} */ ([this.box.clientWidth, this.box.clientHeight]);
+  }
+
   resized() {
-    if (!this.place || !this.box.clientWidth) return;
+    this.measure();
+    if (!this.place || !this.size[0]) return;
     const fresh = !this.map;
     this.map?.resize();
     if (fresh || !this.touched) this.look();
@@ -213,14 +222,12 @@ export class GroundMap {
   /** Where the map stands now, or where it will stand once MapLibre is there. */
   standing() {
     const place = /** @type {Place} */ (this.place);
-    if (this.map) return cameraOf(this.map, place);
-    const { center, zoom } = this.home();
-    const map = {
-      getContainer: () => this.box,
-      getCenter: () => ({ lng: center[0], lat: center[1] }),
-      getZoom: () => zoom,
-    };
-    return cameraOf(map, place);
+    if (!this.map) {
+      const { center, zoom } = this.home();
+      return cameraAt(center, zoom, place, this.size);
+    }
+    const { lng, lat } = this.map.getCenter();
+    return cameraAt([lng, lat], this.map.getZoom(), place, this.size);
   }
 
   /** Longitude and latitude of a pixel, and metres. @param {Point} pixel @returns {{lonlat: Point, xy: Point}} */

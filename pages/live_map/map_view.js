@@ -181,7 +181,7 @@ export class MapView extends GroundMap {
 
   paint() {
     const { plan, residents, theme, data, shapes } = this;
-    if (!plan || !residents || !theme || !this.box.clientWidth || this.removed) return;
+    if (!plan || !residents || !theme || !this.size[0] || this.removed) return;
     const started = performance.now();
     const camera = (this.camera = this.standing());
     const layers = data.layers;

@@ -17,6 +17,8 @@ export class Sentence {
     this.group = Group.join(component.data.group, this);
     /** @type {Told[] | null} */
     this.told = null;
+    /** @type {Told | null} */
+    this.said = null; // what is shown
     /** @type {number[]} */
     this.t = [];
     this.url = '';
@@ -37,13 +39,12 @@ export class Sentence {
     if (!this.told || (clientWidth === this.width && !anew)) return;
     this.width = clientWidth;
     this.root.style.minHeight = '';
-    const shown = [[...this.headline.childNodes], [...this.detail.childNodes]];
+    const shown = this.said;
     const heights = this.told.map((told) => {
       this.say(told);
       return this.root.offsetHeight;
     });
-    this.headline.replaceChildren(...shown[0]);
-    this.detail.replaceChildren(...shown[1]);
+    if (shown) this.say(shown);
     this.root.style.minHeight = `${Math.max(...heights)}px`;
   }
 
@@ -72,7 +73,10 @@ export class Sentence {
   }
 
   /** @param {Told} told */
-  say([headline, detail, context]) {
+  say(told) {
+    if (told === this.said) return; // the same setting, frame after frame while it plays
+    this.said = told;
+    const [headline, detail, context] = told;
     const pieces = (/** @type {[string, string][]} */ parts) => parts.map(([text, tone]) => element('span', tone, {}, text));
     this.headline.replaceChildren(...pieces(headline));
     this.detail.replaceChildren(...pieces(detail), element('span', 'context', {}, `${detail.length ? ' ' : ''}${context}`));

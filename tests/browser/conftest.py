@@ -153,3 +153,16 @@ def drag(page: Page, j: int, by: tuple[int, int], *, drop: bool = True) -> None:
     page.mouse.move(x + by[0], y + by[1], steps=6)
     if drop:
         page.mouse.up()
+
+
+def leave(page: Page, back: str) -> None:
+    """Go from a page of live maps to another and back, as quickly as a hand can."""
+    for name, there in (("Other", 0), (back, 1)):
+        box = page.get_by_role("link", name=name, exact=True).bounding_box()
+        assert box
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        page.wait_for_timeout(60)
+        page.mouse.up()
+        expect(page.locator(".live-map[data-ground=laid]")).to_have_count(there)
+    settled(page)

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit, drag, heard, laid, ready, settled, state
 from tests.waiting import until
@@ -168,9 +169,12 @@ def test_a_facility_can_be_tried_elsewhere_and_pinned(visit: Visit, plan: Plan) 
             row.reference_text,
             row.change_text,
         ]
+    found = Axe().run(page).response["violations"]
+    assert not found, [(one["id"], one["nodes"][0]["html"]) for one in found]
     page.get_by_role("button", name="Put it back").click()
     expect(card).to_be_hidden()
     np.testing.assert_allclose(state(page)["sites"], plan.centers_lonlat(i), atol=1e-6)
+    _stand_in_place(page, plan.centers_lonlat(i))
     page.locator(".live-map .site").nth(2).focus()
     for _ in range(3):
         page.keyboard.press("ArrowUp")
@@ -195,6 +199,19 @@ def test_a_facility_can_be_tried_elsewhere_and_pinned(visit: Visit, plan: Plan) 
     page.get_by_role("button", name="Pin one of the 6 here").click()
     expect(page.get_by_text("One facility is pinned")).to_be_visible()
     expect(page.locator(".live-map .site.pinned")).to_have_count(1)
+
+
+def _stand_in_place(page: Page, lonlat: np.ndarray) -> None:
+    """Hold the pixels that facilities stand on against the Mercator projection, written out."""
+    view, ground = state(page)["view"], page.locator(".live-map .map").bounding_box()
+    assert ground
+    spots = np.vstack([lonlat, view["center"]])
+    north = np.log(np.tan(np.pi / 4 + np.radians(spots[:, 1]) / 2)) / (2 * np.pi)
+    world = 512 * 2 ** view["zoom"] * np.column_stack([spots[:, 0] / 360, -north])
+    middle = np.array([ground["x"] + ground["width"] / 2, ground["y"] + ground["height"] / 2])
+    boxes = [site.bounding_box() for site in page.locator(".live-map .site").all()]
+    shown = [[box["x"] + box["width"] / 2, box["y"] + box["height"] / 2] for box in boxes if box]
+    np.testing.assert_allclose(shown, world[:-1] - world[-1] + middle, atol=1)
 
 
 QUARTERS = "/?dataset=quarters&k=2"
@@ -267,3 +284,16 @@ def test_a_phone_sees_all_of_the_map(visit: Visit, maps: str) -> None:
     for part in (".zoom", ".scale", ".dial", ".legend"):
         box = page.locator(f".live-map {part}").bounding_box()
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390, part
+    page.locator(".live-map .map").scroll_into_view_if_needed()
+    site = page.locator(".live-map .site.new").first.bounding_box()
+    assert site
+    x, y = site["x"] + site["width"] / 2, site["y"] + site["height"] / 2
+    finger = page.context.new_cdp_session(page)
+    for what, by in (("Start", 0), ("Move", 15), ("Move", 30), ("End", 30)):
+        touches = [{"x": x + by, "y": y + by}] if what != "End" else []
+        finger.send("Input.dispatchTouchEvent", {"type": f"touch{what}", "touchPoints": touches})
+    expect(page.locator(".live-map .card table")).to_be_visible()
+    moved = page.locator(".live-map .site.moved").bounding_box()
+    assert moved and moved["x"] - site["x"] == pytest.approx(30, abs=2), (
+        "a finger drags a facility, not the page"
+    )

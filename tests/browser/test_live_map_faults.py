@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, WebSocketRoute, expect
+from playwright.sync_api import WebSocketRoute, expect
 
-from tests.browser.conftest import Visit, drag, heard, laid, settled, state
+from tests.browser.conftest import Visit, drag, heard, laid, leave, settled, state
 from tests.waiting import until
 from tkm_core.planning import Plan
 from tkm_core.wording import dial_text
@@ -38,7 +38,7 @@ def test_nothing_snaps_back_while_the_server_is_slow(visit: Visit, maps: str, pl
     expect(page.locator("[data-testid=stCode]")).to_contain_text('"j": 4')
     settled(page)
     assert state(page)["trial"]["lonlat"] == placed["lonlat"]
-    _leave(page)
+    leave(page, "Maps")
     after = state(page)
     assert after["at"] == 5
     np.testing.assert_allclose(after["trial"]["lonlat"], placed["lonlat"])
@@ -46,22 +46,9 @@ def test_nothing_snaps_back_while_the_server_is_slow(visit: Visit, maps: str, pl
     page.keyboard.press("ArrowRight")
     page.wait_for_timeout(400)  # told; while the server is at work, the dial goes on, and the page is left
     page.keyboard.press("ArrowRight")
-    _leave(page)
+    leave(page, "Maps")
     assert state(page)["at"] == 7, "Streamlit forgets such a turn, the map does not"
     expect(page.locator("[data-testid=stCode]")).to_contain_text(f'"t": {plan.t[7]}')
-
-
-def _leave(page: Page) -> None:
-    """Go to another page and back, as quickly as a hand can."""
-    for name, there in (("Other", 0), ("Maps", 1)):
-        box = page.get_by_role("link", name=name, exact=True).bounding_box()
-        assert box
-        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.mouse.down()
-        page.wait_for_timeout(60)
-        page.mouse.up()
-        expect(page.locator(".live-map[data-ground=laid]")).to_have_count(there)
-    settled(page)
 
 
 def test_a_lost_connection_loses_nothing(visit: Visit, maps: str, plan: Plan) -> None:

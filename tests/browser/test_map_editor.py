@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Visit, settled
+from tests.browser.conftest import Visit, leave, settled
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -151,6 +151,7 @@ def test_quick_edits_on_a_slow_server_are_all_followed(visit: Visit, maps: str) 
     for n in range(5):
         page.mouse.click(*spot(page, 500 + 40 * n, 300))
         page.wait_for_timeout(320)
+    leave(page, "Editor")  # before the server has heard of all
     assert len(agreed(page)["sites"]) == 7
     page.get_by_role("button", name="Remove all").click()  # the page may change the drawing, too
     expect(page.locator(".live-map .handle")).to_have_count(0)
