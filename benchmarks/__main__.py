@@ -12,7 +12,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-NAMES = ("solver", "criterion", "methods", "sites", "streets", "reading", "app", "load")
+NAMES = ("solver", "criterion", "methods", "sites", "streets", "reading", "partitions", "app", "load")
 
 
 def spelled(row: dict[str, Any]) -> tuple[str, str, str]:

@@ -13,18 +13,17 @@ to more than ``ERROR`` of the cost, are left to a pass over their rows.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tkm_core.arrays import Bools, Floats, Ints
 from tkm_core.clustering.compiled.records import CLUSTER
-from tkm_core.clustering.streamed.compiled import two_nearest
+from tkm_core.clustering.streamed.compiled import judge_cells, sum_cells
 from tkm_core.clustering.streamed.grid import Grid, Moments
-from tkm_core.clustering.threads import in_parallel
 
 ERROR = 1e-4  # of the city-wide cost at each t: what the cells that are not looked at row by row may be wrong by in all
-PART = 16_384  # cells that one thread looks at
 
 
 @dataclass(frozen=True)
@@ -92,17 +91,11 @@ class Cells:
         within = np.dot(self.weight, np.trace(self.spread, axis1=1, axis2=2))
         return float(between + within) / total / self.mean.shape[1]
 
-    def nearest(self, centers: Floats) -> tuple[Ints, Ints, Floats]:
-        """The facilities nearest and second nearest to each cell's centre, and by how much farther the second is."""
-        count = len(self.numbers)
-        labels, others = np.empty(count, np.int64), np.empty(count, np.int64)
-        f, second = np.empty(count), np.empty(count)
-
-        def run(rows: slice) -> None:
-            two_nearest(self.centre[rows], centers, labels[rows], f[rows], others[rows], second[rows])
-
-        in_parallel(run, count, PART)
-        return labels, others, np.sqrt(second) - np.sqrt(f)
+    @cached_property
+    def _table(self) -> tuple[Floats, ...]:
+        """The cells as the compiled loops take them."""
+        flat = self.spread.reshape(len(self.numbers), -1)
+        return tuple(map(np.ascontiguousarray, (self.centre, self.half, self.mean, flat, self.reach)))
 
     def summed(self, centers: Floats, t: float, *, small: bool) -> tuple[Bools, Sums, float]:
         """Which cells have to be looked at row by row at t, the sums of all others, and what those may be wrong by.
@@ -110,66 +103,45 @@ class Cells:
         The error is of the city-wide cost, relative.
         """
         k, d = centers.shape
-        labels, others, margin = self.nearest(centers)
-        contested = margin < 2 * self.half
-        u = self.mean - centers[labels]
-        f = (u**2).sum(axis=1)
-        variance = np.trace(self.spread, axis1=1, axis2=2)
-        su = np.einsum("cab,cb->ca", self.spread, u)
+        count, t = len(self.numbers), float(t)
+        labels, others = np.empty(count, np.int64), np.empty(count, np.int64)
+        contested, (f, lift, bound) = np.empty(count, np.bool_), np.empty((3, count))
+        centers = np.ascontiguousarray(centers)
+        judge_cells(self._table, centers, t, labels, others, contested, f, lift, bound)
         if np.isinf(t):
             rows, wrong = self._far(f, labels, others, contested, k), 0.0
-            lift, power = np.zeros(len(f)), np.zeros(len(f))
         else:
-            lift = t * variance + 2 * t * t * (su * u).sum(axis=1)
-            power = np.exp(t * (f - f.max()))
-            rows, wrong = self._doubtful(f, variance, lift, power, contested, t)
-        kept = ~rows
+            rows, wrong = self._doubtful(f, lift, bound, contested, t)
         sums = Sums.zeros(1, k, d)
-        cluster = sums.clusters[0]
-        own, weight = labels[kept], self.weight[kept]
-        cluster["weight"] = np.bincount(own, weight, k)
-        cluster["cost"] = np.bincount(own, weight * (f + variance)[kept], k)
-        np.maximum.at(cluster["top"], own, f[kept])
-        if np.isinf(t):
-            return rows, sums, wrong
-        tops = cluster["top"]
-        u, su, lift = u[kept], su[kept], lift[kept]
-        if small:
-            here = np.exp(t * f[kept])
-            cluster["mass"] = np.bincount(own, weight * (np.expm1(t * f[kept]) + here * lift), k)
-        else:
-            here = np.exp(t * (f[kept] - tops[own]))
-            cluster["mass"] = np.bincount(own, weight * here * (1 + lift), k)
-        here = weight * here
-        for a in range(d):
-            sums.first[0, :, a] = np.bincount(own, here * ((1 + lift) * u[:, a] + 2 * t * su[:, a]), k)
-            for b in range(a + 1):
-                product = (1 + lift) * u[:, a] * u[:, b] + self.spread[kept, a, b]
-                product += 2 * t * (su[:, a] * u[:, b] + u[:, a] * su[:, b])
-                sums.second[0, :, a * d + b] = np.bincount(own, here * product, k)
+        cluster, tops, totals = sums.clusters[0], np.full(k, -np.inf), np.zeros((k, 3 + d + d * d))
+        sum_cells(self._table, self.weight, centers, t, bool(small), ~rows, labels, f, lift, tops, totals)
+        cluster["mass"], cluster["weight"], cluster["cost"] = totals[:, :3].T
+        cluster["top"] = tops
         for name in ("top", "mass"):
             cluster[f"{name}_before"] = cluster[name]
+        sums.first[0], sums.second[0] = totals[:, 3 : 3 + d], totals[:, 3 + d :]
         return rows, sums, wrong
 
     def _doubtful(
-        self, f: Floats, variance: Floats, lift: Floats, power: Floats, contested: Bools, t: float
+        self, f: Floats, lift: Floats, bound: Floats, contested: Bools, t: float
     ) -> tuple[Bools, float]:
         """Contested cells, and those whose bounds together would be more than the error allows."""
         if t == 0:
             return contested, 0.0
-        length = np.sqrt(f)
-        z = np.minimum(t * self.reach * (2 * length + self.reach), 50.0)
-        bound = z**3 / 6 * np.exp(z) + t * t * variance * self.reach * (2 * length + self.reach / 2)
-        mass = self.weight * power * (1 + lift)
-        share = np.where(contested, 0.0, mass * bound / mass.sum())
-        cost = float(f.max() + np.log(mass.sum() / self.weight.sum()) / t)
-        order = np.argsort(share)
-        total = np.cumsum(share[order])
-        allowed = ERROR * t * cost
-        trusted = int(np.searchsorted(total, allowed, side="right"))
+        top = float(f.max())
+        mass = self.weight * np.exp(t * (f - top)) * (1 + lift)
+        total = float(mass.sum())
+        cost = top + float(np.log(total / self.weight.sum())) / t
+        allowed = ERROR * t * cost * total
+        share = np.where(contested, 0.0, mass * bound)
+        large = np.flatnonzero(share > allowed / (2 * len(share)))
+        trusted = float(share.sum() - share[large].sum())  # of all others: at most half of what is allowed
+        order = large[np.argsort(share[large])]
+        added = trusted + np.cumsum(share[order])
+        few = int(np.searchsorted(added, allowed, side="right"))
         rows = contested.copy()
-        rows[order[trusted:]] = True
-        return rows, float(total[trusted - 1] / (t * cost)) if trusted else 0.0
+        rows[order[few:]] = True
+        return rows, (float(added[few - 1]) if few else trusted) / (t * cost * total)
 
     def _far(self, f: Floats, labels: Ints, others: Ints, contested: Bools, k: int) -> Bools:
         """Contested cells, and those in which the farthest of a cluster may live."""

@@ -24,6 +24,7 @@ from tkm_core.clustering.streamed.grid import (
     outermost,
     survey,
 )
+from tkm_core.clustering.threads import pool
 from tkm_core.partitions import PartitionError, Passes
 from tkm_core.progress import Progress, part, silent
 
@@ -189,9 +190,11 @@ def _pass(
     if known.cells is not None:
         rows = np.zeros((m, known.cells.grid.count), np.bool_)
         kept = Sums.zeros(m, k, d)
-        for i in range(m):
+        cells, settings = known.cells, zip(centers, tilts, small, strict=True)
+        tasks = [pool().submit(cells.summed, at, t, small=bool(few)) for at, t, few in settings]
+        for i, task in enumerate(tasks):
             report(0.0, text)
-            some, sums, wrong[i] = known.cells.summed(centers[i], tilts[i], small=bool(small[i]))
+            some, sums, wrong[i] = task.result()
             rows[i, known.cells.numbers[some]] = True
             kept.clusters[i], kept.first[i], kept.second[i] = sums.clusters[0], sums.first[0], sums.second[0]
         ask = replace(ask, grid=known.cells.grid, looked_at=bits(rows))
