@@ -8,7 +8,7 @@ import streamlit as st
 from pages.shared import address, cities, dial, kept_plans, live_plan, markdown, plans, screen, sidebar, state
 from tkm_core.figures import Look
 from tkm_core.planning import Move, Plan, Reference, distance_decimals, moves, one_setting
-from tkm_core.stories import facilities_text, tell_moves, tell_plan
+from tkm_core.stories import facilities_text, tell_moves, tell_numbers, tell_plan
 from tkm_core.units import METRES
 from tkm_core.wording import dial_text
 
@@ -92,11 +92,17 @@ def _words(plan: Plan) -> str:
 def _who_moves(before: Plan, after: Plan, first: str, second: str, look: Look) -> None:
     found = moves(before, after)
     told = tell_moves(found, before.people, before=first, after=second, people=look.people)
-    st.markdown(markdown.escaped(told))
+    numbered = tell_numbers(before, after, first=first, second=second)
+    st.markdown(markdown.escaped(f"{told} {numbered}".strip()))
     if not found:
         return
     digits = distance_decimals(after.evaluation(0), before.evaluation(0), look.unit)
-    st.dataframe(_table(found[:MOST_ROWS], first, second, look, digits), hide_index=True, width="stretch")
+    st.dataframe(
+        _table(found[:MOST_ROWS], first, second, look, digits),
+        hide_index=True,
+        width="stretch",
+        column_config={look.people.capitalize(): st.column_config.NumberColumn(format="localized")},
+    )
     if len(found) > MOST_ROWS:
         st.markdown(f":small[:gray[The {MOST_ROWS} largest of {len(found):,} such changes.]]")
 

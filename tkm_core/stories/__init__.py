@@ -12,7 +12,14 @@ from tkm_core.stories.methods_story import (
 )
 from tkm_core.stories.plan_story import Part, Story, facilities_text, tell_plan
 from tkm_core.stories.portfolio_story import tell_portfolio
-from tkm_core.stories.setting_story import tell_budget, tell_move, tell_moves, tell_pins, tell_setting
+from tkm_core.stories.setting_story import (
+    tell_budget,
+    tell_move,
+    tell_moves,
+    tell_numbers,
+    tell_pins,
+    tell_setting,
+)
 
 __all__ = [
     "RATIO",
@@ -30,6 +37,7 @@ __all__ = [
     "tell_fewest",
     "tell_move",
     "tell_moves",
+    "tell_numbers",
     "tell_pins",
     "tell_plan",
     "tell_portfolio",

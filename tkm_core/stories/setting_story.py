@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from tkm_core.planning import Move, Plan, Row, moved
+from tkm_core.planning import Move, Plan, Row, moved, same_facilities
 from tkm_core.stories.plan_story import Part, Story, tell
 from tkm_core.units import check_unit, format_length
-from tkm_core.wording import counted, dial_text, singular
+from tkm_core.wording import counted, dial_text, listed, singular
 
 
 def tell_setting(
@@ -143,3 +143,25 @@ def tell_moves(moves: Sequence[Move], total: float, *, before: str, after: str, 
     rest = "" if share > 99.95 else " All others keep theirs, wherever it stands."
     shown = f"{share:.0f} %" if share >= 1 else "under 1 %"
     return f"From {before} to {after}, {who} of {round(total):,} ({shown}) {verb} to another facility.{rest}"
+
+
+def tell_numbers(before: Plan, after: Plan, *, first: str, second: str) -> str:
+    """Which new facilities of two plans are the same under other numbers, in a sentence; "" if none are.
+
+    Parameters
+    ----------
+    before, after : Plan
+        For the same residents; the first setting of each counts.
+    first, second : str
+        What the plans are called.
+    """
+    same = [
+        (int(before.numbers[one]), int(after.numbers[other]))
+        for other, one in enumerate(same_facilities(before, after).tolist())
+        if one >= 0 and before.numbers[one] != after.numbers[other]
+    ]
+    if not same:
+        return ""
+    (one, other), *rest = sorted(same)
+    told = [f"{one} in {first} is {other} in {second}", *(f"{one} is {other}" for one, other in rest)]
+    return f"New facilities are numbered anew in every plan: {listed(told)}."
