@@ -324,13 +324,18 @@ def _experiment(argv: list[str]) -> int:
 
 def _say_sites(plan: "Plan", i: int, unit: str) -> None:
     """List where the facilities are and whom they serve."""
+    from tkm_core.planning import stands_in
     from tkm_core.units import METRES
 
     found, lonlat = plan.evaluation(i), plan.centers_lonlat(i)
+    about = [
+        f"{kind} {name}".rstrip() + (f", in {where}" if where and kind == "new" else "")
+        for kind, name, where in zip(plan.kinds, plan.names_at(i), stands_in(plan, i), strict=True)
+    ]
     head = ("facility", "longitude", "latitude", "people", f"farthest, {unit}", "")
     rows = [
         (str(plan.numbers[j]), f"{lon:.5f}", f"{lat:.5f}", f"{found.population[j]:,.0f}",
-         f"{found.max_distance[j] / METRES[unit]:,.2f}", f"{plan.kinds[j]} {plan.names_at(i)[j]}".rstrip())
+         f"{found.max_distance[j] / METRES[unit]:,.2f}", about[j])
         for j, (lon, lat) in enumerate(lonlat)
     ]  # fmt: skip
     say("")

@@ -13,7 +13,7 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from tkm_core.arrays import Floats
-from tkm_core.planning import Plan
+from tkm_core.planning import Plan, stands_in
 
 WGS84 = CRS.from_epsg(4326)
 TABLES = ("facilities", "allocations", "areas")
@@ -58,7 +58,8 @@ def facilities(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDa
 
     Existing facilities come last, under the numbers and names of their file. Distances are in metres; where the plan
     goes by travel times, columns are in minutes and end in `_min`. `moved_m` is how far the facility is from its
-    counterpart in the lowest-average plan, where that is what the plan is compared with.
+    counterpart in the lowest-average plan, where that is what the plan is compared with. `stands_in` is the place it
+    stands in, where the file names places.
 
     Parameters
     ----------
@@ -79,6 +80,7 @@ def facilities(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDa
     mean = np.divide(travelled, found.population, out=np.zeros_like(travelled), where=found.population > 0)
     moved = np.linalg.norm(plan.centers_xy(i) - plan.baseline_xy, axis=1).round(3)
     lonlat = plan.centers_lonlat(i)
+    where = stands_in(plan, i)
     columns = {
         "facility": plan.numbers.astype(np.int32),
         **_kinds(plan, i),
@@ -86,6 +88,7 @@ def facilities(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDa
         f"mean_distance_{unit}": mean.round(3),
         f"max_distance_{unit}": found.max_distance.round(3),
         **({"moved_m": moved} if plan.reference.kind == "average" else {}),
+        **({"stands_in": where} if any(where) else {}),
         "t": np.full(len(lonlat), plan.t[i]),
     }
     return _placed(columns, lonlat, plan, crs)
