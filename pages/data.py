@@ -5,7 +5,17 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from pages.shared import address, cities, markdown, notices, plan_files, screen, state, upload
+from pages.shared import (
+    address,
+    cities,
+    markdown,
+    notices,
+    plan_files,
+    screen,
+    server_datasets,
+    state,
+    upload,
+)
 from tkm_core import figures
 from tkm_core.residents import FORMATS, SAMPLES, Existing, Residents, ResidentsError
 
@@ -222,6 +232,7 @@ def _nothing_yet() -> None:
                 address.put("upload", "")
                 st.switch_page(state.page("plan"))
             st.markdown(f":small[:gray[{sample.description}]]", width="stretch")
+    server_datasets.offer(_row)
     plan_files.reopen()
 
 

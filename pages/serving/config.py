@@ -107,6 +107,17 @@ class Config:
         0, "days that projects are kept after their last change; 0: until somebody deletes them", 0, 36_500
     )
 
+    scheduler: str = _setting(
+        "",
+        "address of the Dask scheduler that passes over large datasets, as in tcp://10.0.0.5:8786",
+        pattern=r"((tcp|tls|ucx)://[A-Za-z0-9_.:\[\]-]+)?",
+    )
+    datasets: str = _setting(
+        "",
+        "folder with Parquet files that are offered as datasets of this server, as in /datasets",
+        pattern=r"(/[^\0]{1,400}|[A-Za-z]:[\\/][^\0]{1,400})?",
+    )
+
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Config":
         """Read and check the settings.

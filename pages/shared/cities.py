@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pages.shared import address, kept_data, notices, rules, state
 from pages.shared.cache import caches
 from pages.shared.markdown import plain
-from tkm_core.planning import FREE, Plan, Rules
+from tkm_core.planning import FREE, Plan, ResidentCells, Rules
 from tkm_core.residents import Existing, Residents, ResidentsError, find_sample, load_sample, nearby
 
 
@@ -80,6 +80,8 @@ class City:
     def size(self) -> str:
         """How many there are, in a few words."""
         count, total = len(self.residents), float(self.residents.weights.sum())
+        if isinstance(self.residents, ResidentCells):
+            return f"{total:,.0f} {self.people}; {count:,} cells stand for {self.residents.count:,} rows"
         if abs(total - count) < 1e-9:
             return f"{count:,} {self.people}, each counted once"
         return f"{total:,.0f} {self.people} in {count:,} places"
@@ -204,6 +206,11 @@ def keep_upload(residents: Residents, title: str, people: str, *, instead_of: st
     kept = _keep_city(City(token, title, people, residents))
     kept_data.write_residents(token, residents, kept.title, kept.people)
     return kept
+
+
+def keep_cells(place: City) -> City:
+    """Take a dataset of this server into use, under a secret token; it is held in memory, and not in the store."""
+    return _keep_city(replace(place, key=state.new_token()))
 
 
 def keep_plan(place: City, plan: Plan) -> City:

@@ -41,6 +41,8 @@ def test_every_setting_can_be_set() -> None:
         "EVENREACH_DATABASE": "postgresql://reach:secret@db/reach",
         "EVENREACH_UPLOAD_DAYS": "7",
         "EVENREACH_PROJECT_DAYS": "400",
+        "EVENREACH_SCHEDULER": "tcp://10.0.0.5:8786",
+        "EVENREACH_DATASETS": "/datasets",
     }
     assert sorted(given) == sorted(NAMES)
     settings = Config.read(given)
@@ -61,6 +63,8 @@ def test_every_setting_can_be_set() -> None:
         database="postgresql://reach:secret@db/reach",
         upload_days=7,
         project_days=400,
+        scheduler="tcp://10.0.0.5:8786",
+        datasets="/datasets",
         port=80,
         address="127.0.0.1",
         base_path="tools/reach",
@@ -88,6 +92,8 @@ def test_every_setting_can_be_set() -> None:
         ("EVENREACH_HOSTS", "https://reach.example.org", "names the app is reached by"),
         ("EVENREACH_HOSTS", "a.example,,b.example", "names the app is reached by"),
         ("EVENREACH_HOSTS", "reach.*.org", "names the app is reached by"),
+        ("EVENREACH_SCHEDULER", "10.0.0.5", "address of the Dask scheduler"),
+        ("EVENREACH_DATASETS", "datasets", "folder with Parquet files"),
         ("EVENREACH_PROXIES", "nginx", "addresses of the proxies in front"),
         ("EVENREACH_PROXIES", "*", "addresses of the proxies in front"),
         (

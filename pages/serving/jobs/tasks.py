@@ -20,7 +20,9 @@ from tkm_core.planning import (
     TODAY,
     Fewest,
     Plan,
+    ResidentCells,
     Rules,
+    condense_residents,
     fewest_facilities,
     group_numbers,
     make_plan,
@@ -124,6 +126,25 @@ def plan(
     found = replace(made, residents=residents, existing=kept)
     usual = usual_reference(kept)
     return found.against(AVERAGE if usual == TODAY and found.today is None else usual)
+
+
+def condensed(path: str, stamp: str, *, progress: Progress) -> ResidentCells:
+    """A dataset of this server as cells, from a worker, or from the cluster behind it.
+
+    Parameters
+    ----------
+    path : str
+        A Parquet file, or a folder of such files.
+    stamp : str
+        Changes when the files do.
+    progress : callable
+        As in `JobPool.run`.
+    """
+    about = {"job": "condensed"}
+    found: ResidentCells = pool().run(
+        ("condensed", path, stamp), _condensed, path, about=about, progress=progress
+    )
+    return found
 
 
 def solution(
@@ -280,6 +301,10 @@ def _plan(
     )
     made.trade_off(progress=part(progress, 0.85, 1.0))
     return _without_residents(made)
+
+
+def _condensed(path: str, progress: Progress) -> ResidentCells:
+    return condense_residents(path, progress=progress)
 
 
 def _fewest(residents: Residents, reach: float, progress: Progress, **options: Any) -> Fewest:

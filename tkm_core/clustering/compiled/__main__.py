@@ -5,12 +5,14 @@ from importlib import import_module
 import numpy as np
 
 from tkm_core import TiltedKMeans, capacity_path, evaluate, neighbourhood_radius, site_path, tilted_path
+from tkm_core.partitions import array_rows
 
 if __name__ == "__main__":
     for n in (300, 70_000):
         X = np.random.default_rng(0).normal(size=(n, 2))
         path = tilted_path(X, 3, t=[0.0, 0.1, 10.0, 1e4, np.inf], random_state=0)
         evaluate(X[:300], path.centers[0], neighbourhood=neighbourhood_radius(X[:300], 3))
+    tilted_path(array_rows(X), 3, t=[0.0, 0.1, np.inf], random_state=0)
     TiltedKMeans(2, solver="sgd", max_iter=1).fit(X[:300])
     site_path(np.abs(X[:30, :1] - X[:20, 0]), 2, t=[0.0, 1.0])
     capacity_path(X[:300], 3, 110, t=[0.0, 1.0])
