@@ -67,7 +67,10 @@ def _first_map(page: Any, address: str, drawn: str) -> float:
     """Seconds from opening a page to a map with something on it."""
     begun = time.perf_counter()
     page.goto(address)
-    page.wait_for_selector(".st-key-hero h1", timeout=600_000)
+    page.wait_for_selector(".st-key-hero h1, [data-testid=stException]", timeout=300_000)
+    if page.locator("[data-testid=stException]").count():
+        msg = f"{address} shows an error instead of a plan"
+        raise RuntimeError(msg)
     page.wait_for_selector(drawn, timeout=120_000)
     return time.perf_counter() - begun
 

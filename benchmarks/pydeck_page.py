@@ -22,7 +22,7 @@ def consequences(dataset: str) -> None:
     plan, ground = planned(dataset)
     hero = st.container(key="hero")
     with st.container(key="t"):
-        t = st.select_slider("Fairness dial", options=plan.t.tolist(), value=0.2)
+        t = st.select_slider("Fairness dial", options=plan.t.tolist(), value=float(plan.t[plan.index(0.2)]))
     i, look = plan.index(t), figures.Look()
     with hero:
         st.markdown(f"# {tell_plan(plan, i).headline_text}")

@@ -51,14 +51,28 @@ def sheet(name: str) -> str:
 
 
 def entry() -> str:
-    """The address of the module that Streamlit's component imports."""
-    return _module(ENTRY)
+    """The address of the module that Streamlit's component imports.
+
+    It names all the others, so that a browser asks for them at once and not one after another as it comes to know them.
+    """
+    placed: dict[str, str] = {}
+
+    def place(name: str) -> str:
+        """Put a module in place, after those it imports, and return its address."""
+        if name not in placed:
+            text = IMPORT.sub(lambda found: f"{found[1]}'{place(found[2])}'", _source(name))
+            placed[name] = address_of(text.encode(), name)
+        return placed[name]
+
+    others = (place(path.name) for path in _modules() if path.name != ENTRY)
+    known = "".join(f"import '{address}';\n" for address in others)
+    text = IMPORT.sub(lambda found: f"{found[1]}'{placed[found[2]]}'", _source(ENTRY))
+    return address_of((known + text).encode(), ENTRY)
 
 
-def _module(name: str) -> str:
-    """The address of one of our modules; those it imports are put in place first, and named by their addresses."""
-    text = _source(name)
-    return address_of(IMPORT.sub(lambda found: f"{found[1]}'{_module(found[2])}'", text).encode(), name)
+@lru_cache
+def _modules() -> tuple[Path, ...]:
+    return tuple(sorted(HERE.glob("*.js")))
 
 
 @lru_cache

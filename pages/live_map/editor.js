@@ -69,7 +69,7 @@ export class Editor extends GroundMap {
 
   /** New data or a new theme. @param {any} data @param {any} component */
   async update(data, component) {
-    await this.takeData(data, component);
+    const asked = this.takeData(data, component);
     const urls = JSON.stringify([data.place, data.residents, data.areas]);
     const moved = urls !== this.urls;
     if (moved) {
@@ -77,12 +77,14 @@ export class Editor extends GroundMap {
         json(data.place),
         Residents.from(data.residents),
         data.areas ? Shapes.from(data.areas) : null,
+        asked,
       ]);
       if (this.removed) return;
       Object.assign(this, { place, residents, shapes });
       this.classes = new Uint16Array(residents.count);
       this.urls = urls;
     }
+    await asked;
     if (this.removed) return;
     if (!(data.seen < this.seq)) this.stand(data.drawing); // else it is older than what the planner did since
     if (!this.dressed) this.takeUp(data);

@@ -46,27 +46,29 @@ export class MapView extends GroundMap {
 
   /** New data or a new theme. @param {any} data @param {any} component */
   async update(data, component) {
-    await this.takeData(data, component);
     const crowd = JSON.stringify([data.residents, data.areas]);
     const moved = crowd !== this.crowdUrls;
     const urls = JSON.stringify([crowd, data.plan, data.service]);
+    const asked = this.takeData(data, component);
     if (urls !== this.urls) {
       const [plan, residents, shapes, service] = await Promise.all([
         json(data.plan),
         Residents.from(data.residents),
         data.areas ? Shapes.from(data.areas) : null,
         data.service ? Service.from(data.service) : null,
+        asked,
       ]);
       if (this.removed) return;
       this.take(plan, residents, shapes, service);
       [this.urls, this.crowdUrls] = [urls, crowd];
     }
+    await asked;
     if (this.removed) return;
-    const asked = this.followed !== undefined && data.turned !== this.followed;
+    const led = this.followed !== undefined && data.turned !== this.followed;
     this.followed = data.turned;
-    if (asked) this.seq = Math.max(this.seq, data.seen);
+    if (led) this.seq = Math.max(this.seq, data.seen);
     const first = !this.root.dataset.drawn;
-    if (asked || !(data.seen < this.seq)) this.stand(data); // else it is older than what the planner did since
+    if (led || !(data.seen < this.seq)) this.stand(data); // else it is older than what the planner did since
     if (first) this.takeUp(data);
     else if (!(data.seen < this.seq)) this.heard();
     this.dress();

@@ -13,6 +13,9 @@ const MOST = 120; // names at once
 /** @type {Map<string, number>} */
 const widths = new Map();
 
+/** The box of a mark, on which no name is written. @param {Point} at @param {number} reach @returns {[number, number, number, number]} */
+export const around = ([x, y], reach) => [x - reach, y - reach, x + reach, y + reach];
+
 /**
  * Write names, the first in the list first.
  * @param {CanvasRenderingContext2D} pen @param {Camera} camera @param {Iterable<Name>} names

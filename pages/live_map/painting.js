@@ -5,7 +5,7 @@
 /** @typedef {import('./plan_data.js').Point} Point @typedef {import('./plan_data.js').Residents} Residents */
 /** @typedef {import('./plan_data.js').Place} Place @typedef {import('./shapes.js').Shapes} Shapes */
 import { pixels, pixelsOf, trace } from './camera.js';
-import { writeNames } from './names.js';
+import { around, writeNames } from './names.js';
 import { element } from './page.js';
 import { carry, ground, serviceAreas } from './plan_data.js';
 import { paintCandidates, paintZones } from './sketch.js';
@@ -184,11 +184,11 @@ export class Painting {
    */
   writeNames(pen, camera, plan, theme, residents, shapes) {
     const spot = (/** @type {Point} */ lonlat) => pixelsOf(camera, plan, lonlat);
-    const { rim } = plan.marks;
-    const taken = plan.existing.map(({ lonlat }) => {
-      const [x, y] = spot(lonlat);
-      return /** @type {[number, number, number, number]} */ ([x - rim, y - rim, x + rim, y + rim]);
-    });
+    const { rim, candidate } = plan.marks;
+    const taken = [
+      ...plan.existing.map(({ lonlat }) => around(spot(lonlat), rim)),
+      ...(plan.candidates ?? []).map(({ lonlat }) => around(spot(lonlat), candidate)),
+    ];
     const marked = [...plan.existing, ...(plan.candidates ?? [])].flatMap(({ lonlat, name }) =>
       name ? [{ text: name, at: spot(lonlat), beside: true }] : [],
     );

@@ -2,7 +2,7 @@
 
 /** @typedef {import('./plan_data.js').Place} Place @typedef {import('./plan_data.js').Theme} Theme */
 /** @typedef {import('./plan_data.js').Point} Point @typedef {import('./camera.js').Camera} Camera */
-import { writeNames } from './names.js';
+import { around, writeNames } from './names.js';
 import { pixelsOf, trace } from './camera.js';
 
 /**
@@ -75,8 +75,9 @@ function paintExisting(pen, camera, place, theme, sites) {
     pen.textAlign = 'center';
     pen.textBaseline = 'middle';
     pen.fillText(String(place.existing[n].number), x, y + 0.5);
-    return /** @type {[number, number, number, number]} */ ([x - site, y - site, x + site, y + site]);
+    return around([x, y], site);
   });
+  for (const { lonlat } of sites) taken.push(around(pixelsOf(camera, place, lonlat), place.marks.candidate + 3));
   const names = [...place.existing, ...sites].flatMap(({ lonlat, name }) =>
     name ? [{ text: name, at: pixelsOf(camera, place, lonlat), beside: true }] : [],
   );
