@@ -1,6 +1,7 @@
 """Streets: reading and building for each km, travel times against peers, and a network of half a million junctions."""
 
 import importlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,13 +15,16 @@ import osmium
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from tkm_core import distance_scale, load_sample, site_path
+from tkm_core import SAMPLES, load_sample, make_plan
 from tkm_core.arrays import Floats, Ints
 from tkm_core.streets import Streets, load_streets, sample_streets
 
 SOURCES, TARGETS = 1_000, 20_000
 SIDE = 160  # blocks along the generated city: some 25,000 junctions
-TILES = 5  # cities along the side of the generated region: more than 500,000 junctions
+TILES = (
+    6,
+    5,
+)  # copies of Porto Alegre from west to east and from south to north: more than 500,000 junctions
 KINDS = ("residential", "residential", "residential", "tertiary", "primary")
 GIGABYTES = 4.0
 
@@ -30,19 +34,18 @@ import sys, time
 import numpy as np
 from tkm_core.streets import load_streets
 
-streets = load_streets(sys.argv[1], mode="car")
-places = streets.lonlat[np.random.default_rng(0).integers(0, len(streets.lonlat), 20_000)]
 told = []
+streets = load_streets(sys.argv[1], mode="walk", progress=lambda done, text: told.append(done))
+places = streets.lonlat[np.random.default_rng(0).integers(0, len(streets.lonlat), 20_000)]
 table = streets.travel_times(places[:50], places, dtype=np.float32, progress=lambda done, text: told.append(done))
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(len(streets.lonlat), np.isfinite(table).all(), len(told), peak / 2**20, time.process_time())
 """
 
 
-def write_city(path: Path, tiles: int = 1) -> None:
-    """A city of crooked blocks with gaps, one-way streets and bends between crossings; or a square of such cities."""
-    rng = np.random.default_rng(0)
-    side = SIDE * tiles
+def write_city(path: Path) -> None:
+    """A city of crooked blocks with gaps, one-way streets and bends between crossings."""
+    rng, side = np.random.default_rng(0), SIDE
     with osmium.SimpleWriter(str(path), overwrite=True) as writer:
         shift = rng.normal(0, 0.0001, (side, side, 2))
         for row in range(side):
@@ -70,6 +73,48 @@ def write_city(path: Path, tiles: int = 1) -> None:
                         id=number, version=1, nodes=[here, here + bend, there], tags=tags
                     )
                     writer.add_way(way)
+
+
+def write_region(path: Path) -> None:
+    """Copies of Porto Alegre side by side, with a road from each to the next."""
+    file = SAMPLES["porto-alegre"].streets_path
+    streets = sample_streets("porto-alegre")
+    joined = set(map(tuple, streets.lonlat.round(7).tolist()))
+    nodes: list[tuple[int, float, float]] = []
+    ways: list[tuple[list[int], dict[str, str]]] = []
+    ends: list[tuple[int, float, float]] = []  # junctions of the part that hangs together
+    for one in osmium.FileProcessor(str(file)):
+        if isinstance(one, osmium.osm.Node) and one.location.valid():
+            nodes.append((one.id, one.lon, one.lat))
+            if (round(one.lon, 7), round(one.lat, 7)) in joined:
+                ends.append(nodes[-1])
+        elif isinstance(one, osmium.osm.Way) and "highway" in one.tags:
+            ways.append(([node.ref for node in one.nodes], dict(one.tags)))
+    number, lon, lat = (np.array(column) for column in zip(*ends, strict=True))
+    west, east, south, north = (
+        int(number[at]) for at in (lon.argmin(), lon.argmax(), lat.argmin(), lat.argmax())
+    )
+    wide, high = np.ptp(lon) + 0.002, np.ptp(lat) + 0.002
+    shift = max(node for node, _, _ in nodes) + 1
+    across, up = TILES
+    with osmium.SimpleWriter(str(path), overwrite=True) as writer:
+        for tile in range(across * up):
+            move = (tile % across) * wide, (tile // across) * high
+            for node, x, y in nodes:
+                place = (x + move[0], y + move[1])
+                writer.add_node(osmium.osm.mutable.Node(id=node + tile * shift, version=1, location=place))
+        count = 0
+        for tile in range(across * up):
+            roads = [([node + tile * shift for node in refs], tags) for refs, tags in ways]
+            if (tile + 1) % across:
+                roads.append(([east + tile * shift, west + (tile + 1) * shift], {"highway": "primary"}))
+            if tile + across < across * up:
+                roads.append(
+                    ([north + tile * shift, south + (tile + across) * shift], {"highway": "primary"})
+                )
+            for refs, tags in roads:
+                count += 1
+                writer.add_way(osmium.osm.mutable.Way(id=count, version=1, nodes=refs, tags=tags))
 
 
 def processor_seconds(action: Callable[[], object], runs: int = 2) -> float:
@@ -172,11 +217,17 @@ def with_pyrosm(file: Path) -> object:
 def with_osmnx(file: Path) -> object:
     """A graph by osmnx, which reads XML only."""
     osmnx = importlib.import_module("osmnx")
-    return osmnx.graph_from_xml(file.with_name("city.osm"), simplify=True)
+    return osmnx.graph_from_xml(file.with_suffix("").with_suffix(".osm"), simplify=True)
 
 
-def reading_rows(city: Path, streets: Streets) -> list[dict[str, Any]]:
-    """Reading a file and building a network, for each km of street; next to those who read the same file."""
+def reading_rows(folder: Path) -> list[dict[str, Any]]:
+    """Reading Porto Alegre and building a network, for each km of street; next to those who read the same file."""
+    city = folder / "porto-alegre.osm.pbf"
+    shutil.copy(SAMPLES["porto-alegre"].streets_path or "", city)
+    with osmium.SimpleWriter(str(folder / "porto-alegre.osm"), overwrite=True) as writer:
+        for one in osmium.FileProcessor(str(city)):
+            writer.add(one)
+    streets = load_streets(city, mode="car")
     ours = processor_seconds(lambda: load_streets(city, mode="car"))
     what = f"reading {city.stat().st_size / 2**20:.1f} MB and building"
     case = f"{what}, processor seconds for 1,000 km of street"
@@ -195,19 +246,14 @@ def reading_rows(city: Path, streets: Streets) -> list[dict[str, Any]]:
 
 
 def porto_alegre() -> dict[str, Any]:
-    """From the sample's files to sites for every setting of the dial."""
-    stops = np.append(0.0, np.geomspace(0.01, 100.0, 56))
-    site_path([[0.0, 1.0], [1.0, 0.0]], 1, t=[0.0, 1.0])  # compiles
+    """From the sample's files to a plan at every setting of the dial, refined from junction to junction."""
+    few = load_sample("porto-alegre")
+    make_plan(few, 1, streets=sample_streets("porto-alegre"), t=[0.0, 1.0])  # compiles
     start = time.process_time()
     residents, streets = load_sample("porto-alegre"), sample_streets("porto-alegre")
-    places = streets.candidates(residents.lonlat, residents.weights, at_most=1_115)
-    minutes = streets.travel_times(residents.lonlat, streets.at_junctions(places))
-    dial = stops / distance_scale(minutes, residents.weights) ** 2
-    site_path(minutes, 8, t=dial, sample_weight=residents.weights, random_state=0)
+    plan = make_plan(residents, 8, streets=streets)
     took = time.process_time() - start
-    case = (
-        f"Porto Alegre on foot, from the files to 8 of {len(places):,} junctions at 57 t: processor seconds"
-    )
+    case = f"Porto Alegre on foot, from the files to a plan, k = 8, at every t ({len(plan)} differ): processor seconds"
     return {"case": case, "measured": took, "unit": "s", "target": 30.0}
 
 
@@ -224,12 +270,11 @@ def run() -> list[dict[str, Any]]:
         city = Path(folder) / "city.osm.pbf"
         write_city(city)
         streets = load_streets(city, mode="car")
-        write_city(city.with_name("city.osm"))
-        rows += reading_rows(city, streets)
+        rows += reading_rows(Path(folder))
         rows += travel_rows(streets)
         rows.append(porto_alegre())
         region = Path(folder) / "region.osm.pbf"
-        write_city(region, TILES)
+        write_region(region)
         command = [sys.executable, "-c", MEASURE_REGION, str(region)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         junctions, finite, told, gigabytes, took = done.stdout.split()

@@ -22,7 +22,16 @@ from tkm_core.figures import methods_charts, small_maps
 from tkm_core.measures import MEASURES
 from tkm_core.methods import FOR_ANYONE, OWN, describe
 from tkm_core.planning import FREE, Compared, Plan, facility_numbers, methods_for
-from tkm_core.stories import facilities_text, freedom, left_out, ratio_words, remarks, sampling, verdict
+from tkm_core.stories import (
+    facilities_text,
+    freedom,
+    left_out,
+    ratio_words,
+    remarks,
+    rules_apply,
+    sampling,
+    verdict,
+)
 from tkm_core.units import with_unit
 
 VARIANCES = {"variance": "squared distance", "variance_of_distance": "distance"}
@@ -143,7 +152,7 @@ def _verdict(
         fair = [
             f"{facilities} for {place.title}.",
             sampling(compared, len(place.residents), place.people),
-            freedom(compared, place.people),
+            freedom(compared, place.people) if place.rules.plain else rules_apply(compared, place.rules),
         ]
         st.markdown(f":gray[{markdown.escaped(' '.join(part for part in fair if part))}]")
     if missing:
@@ -158,11 +167,12 @@ def _table(
     standard = screen.standard(place)
     st.html(methods_charts.method_table(compared, look, standard, kept=kept, absent=absent))
     st.html('<p class="er-swipe">Swipe the table sideways to see every column.</p>')
-    has_own = place.rules == FREE and any(one.name == OWN for one in compared)
+    has_own = (place.rules == FREE or not place.rules.plain) and any(one.name == OWN for one in compared)
     own = " TKM is the plan of the Plan page." if has_own else ""
+    ratio = ratio_words(compared) if place.rules.plain else ""
     st.markdown(
         f":small[:gray[:green[**Bold green**]: best in its column.{own} How unequal: the variance of the distances. "
-        f"SSE: the mean squared distance, which k-means keeps low. {ratio_words(compared)} "
+        f"SSE: the mean squared distance, which k-means keeps low. {ratio} "
         "Time: one run by itself on this server, assigning everyone included.]]"
     )
 

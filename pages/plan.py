@@ -17,6 +17,7 @@ from pages.shared import (
     screen,
     sidebar,
     state,
+    straight_lines,
     theme,
 )
 from tkm_core import figures
@@ -80,6 +81,7 @@ def _consequences(place: cities.City, plan: Plan) -> None:
             _tradeoff(place, plan, i, look)
         _distances(place, plan, i, look)
     _under_rules(place, plan, i)
+    straight_lines.show(place, plan, i, look)
     _groups(place, plan, i, look)
     downloads.sidebar(place, plan, i, story, look)
     address.write()
@@ -175,7 +177,7 @@ def _tradeoff(place: cities.City, plan: Plan, i: int, look: figures.Look) -> Non
                     persist_state="session",
                 )
     x, y, budget = address.get("x"), address.get("y"), address.get("budget")
-    others = compared_methods.on_tradeoff(plan, x, y)
+    others = compared_methods.on_tradeoff(plan, x, y) | straight_lines.on_tradeoff(place, plan, i, x, y)
     st.plotly_chart(
         plans.drawn(
             place,

@@ -16,6 +16,8 @@ from tkm_core.wording import counted
 
 KEY = "site_editor"
 UNITS = {"min": "minutes", "s": "seconds", "h": "hours", "m": "metres", "km": "kilometres", "mi": "miles"}
+NO_COLUMN = rules.NO_COLUMN
+ROLES = {"road_class": "Class of a street", "oneway": "Its direction", "speed": "Its speed, km/h"}
 KINDS = {"not_in": "No facility inside them", "only_in": "Facilities only inside them"}
 NO_RULES = (
     "No rules yet: facilities may stand anywhere, distances are straight lines, people go to the nearest one."
@@ -185,24 +187,26 @@ def _without(*, sites: bool = False, zones: bool = False) -> None:
 
 def _travel(place: cities.City) -> None:
     """Straight lines, along streets, or by the planner's own table."""
+    choice = st.container()  # drawn last: a file that is brought below sets it
+    st.subheader("Streets", anchor=False)
+    _road_file(place)
+    st.subheader("Your own travel table", anchor=False)
+    _table_file()
     ways = ["straight"]
     if rules.has_streets():
         ways += rules.MODES
     if address.get("table") and place.rules.sites is not None:
         ways.append("table")
-    st.radio(
-        "Distances are measured",
-        ways,
-        format_func=rules.WAYS.__getitem__,
-        key="by",
-        persist_state="session",
-    )
-    if address.get("by") in rules.MODES:
-        _along_streets()
-    st.subheader("Streets", anchor=False)
-    _road_file()
-    st.subheader("Your own travel table", anchor=False)
-    _table_file()
+    with choice:
+        st.radio(
+            "Distances are measured",
+            ways,
+            format_func=rules.WAYS.__getitem__,
+            key="by",
+            persist_state="session",
+        )
+        if address.get("by") in rules.MODES:
+            _along_streets()
 
 
 def _along_streets() -> None:
@@ -230,10 +234,11 @@ def _along_streets() -> None:
         st.markdown(f":small[:gray[{markdown.escaped(str(found.report))}]]")
 
 
-def _road_file() -> None:
+def _road_file(place: cities.City) -> None:
     file, sample = rules.road_file(), find_sample(address.get("dataset"))
     if file is not None:
         st.markdown(f"Streets of **{markdown.escaped(file.name)}**.")
+        _columns(file)
         st.button(
             "Remove these streets",
             key="no_roads",
@@ -253,12 +258,34 @@ def _road_file() -> None:
     if given is not None:
         content = given.getvalue()
         try:
-            upload.roads(given.name, content)
-        except (StreetsError, ResidentsError) as problem:
+            upload.roads(given.name, content, place.residents)
+        except (StreetsError, ResidentsError, ValueError) as problem:
             st.error(markdown.escaped(str(problem)), icon=":material/error:")
             return
         rules.keep_file("roads", given.name, content)
         address.put("by", "walk")
+        st.rerun()
+
+
+def _columns(file: rules.KeptFile) -> None:
+    """Of a layer of lines, which columns say what a street is, where they are not recognised or another is meant."""
+    found = rules.streets(address.get("by") if address.get("by") in rules.MODES else "walk")
+    if found is None or not found.report.columns:
+        return
+    with st.expander("Columns of the layer", icon=":material/view_column:"):
+        asked = {
+            role: st.selectbox(
+                label,
+                ["", NO_COLUMN, *found.report.columns],
+                index=["", NO_COLUMN, *found.report.columns].index(dict(file.columns).get(role, "")),
+                format_func=lambda name: {"": "As recognised", NO_COLUMN: "None"}.get(name, name),
+                key=f"roads_{role}",
+            )
+            for role, label in ROLES.items()
+        }
+    chosen = tuple((role, str(name)) for role, name in asked.items() if name)
+    if chosen != file.columns:
+        rules.choose_columns(file, chosen)
         st.rerun()
 
 

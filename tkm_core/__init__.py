@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tkm_core.evaluation import Evaluation, evaluate, evaluate_distances, neighbourhood_radius, scorer
     from tkm_core.methods import METHODS, MethodTooLargeError, Solution, run_method
     from tkm_core.partitions import ParquetRows, PartitionError
+    from tkm_core.planning.by_straight_lines import ByStraightLines, by_straight_lines
+    from tkm_core.planning.catchments import Reached, catchments
     from tkm_core.planning.fewest import Fewest, fewest_facilities
     from tkm_core.planning.making import make_plan
     from tkm_core.planning.plan import Plan
@@ -71,6 +73,8 @@ _ROOMS = {
     "tkm_core.planning.rules": ("Rules",),
     "tkm_core.planning.travel": ("AlongStreets", "ByTable", "StraightLines"),
     "tkm_core.planning.side_by_side": ("Comparison", "compare_methods"),
+    "tkm_core.planning.by_straight_lines": ("ByStraightLines", "by_straight_lines"),
+    "tkm_core.planning.catchments": ("Reached", "catchments"),
     "tkm_core.residents": (
         "Residents",
         "ResidentsError",
@@ -110,6 +114,7 @@ __all__ = [
     "METHODS",
     "SAMPLES",
     "AlongStreets",
+    "ByStraightLines",
     "ByTable",
     "Capacity",
     "CapacityPath",
@@ -121,6 +126,7 @@ __all__ = [
     "ParquetRows",
     "PartitionError",
     "Plan",
+    "Reached",
     "Residents",
     "ResidentsError",
     "Rules",
@@ -138,7 +144,9 @@ __all__ = [
     "ZonePath",
     "Zones",
     "__version__",
+    "by_straight_lines",
     "capacity_path",
+    "catchments",
     "compare_methods",
     "distance_scale",
     "evaluate",

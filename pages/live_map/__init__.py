@@ -52,8 +52,8 @@ class Scene:
         What the map shows, for those who do not see it.
     streets : dict or None
         From `live_streets`.
-    areas, service, roads : bytes or None
-        From `live_areas`, `live_service` and `live_roads`, where there are any.
+    areas, service, roads, catchments : bytes or None
+        From `live_areas`, `live_service`, `live_roads` and `live_catchments`, where there are any.
     touch : bool
         Whether facilities can be dragged.
     pin : bool
@@ -72,6 +72,7 @@ class Scene:
     areas: bytes | None = None
     service: bytes | None = None
     roads: bytes | None = None
+    catchments: bytes | None = None
     touch: bool = True
     pin: bool = False
     trial: dict[str, Any] | None = field(default=None)
@@ -140,6 +141,7 @@ def show_map(
         **_ground(scene, key),
         "plan": assets.address_of(scene.plan, f"{key}-plan.json"),
         "service": _address(scene.service, f"{key}-service.bin"),
+        "catchments": _address(scene.catchments, f"{key}-catchments.json"),
         "colour": scene.colour,
         "layers": list(scene.layers),
         "legend": [list(item) for item in scene.legend],

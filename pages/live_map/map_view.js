@@ -26,7 +26,9 @@ export class MapView extends GroundMap {
     this.shapes = null; // of residents who are areas
     /** @type {Service | null} */
     this.service = null; // who serves whom, where the browser cannot work it out
-    this.urls = this.crowdUrls = '';
+    this.urls = this.crowdUrls = this.reachUrl = '';
+    /** @type {import('./plan_data.js').Catchments | null} */
+    this.reach = null; // catchments of the setting they were worked out for
     this.label = new Uint16Array(0);
     this.classes = new Uint16Array(0);
     this.distance = new Float32Array(0);
@@ -63,6 +65,10 @@ export class MapView extends GroundMap {
       [this.urls, this.crowdUrls] = [urls, crowd];
     }
     await asked;
+    if ((data.catchments ?? '') !== this.reachUrl) {
+      this.reachUrl = data.catchments ?? '';
+      this.reach = data.catchments ? await json(data.catchments) : null;
+    }
     if (this.removed) return;
     const led = this.followed !== undefined && data.turned !== this.followed;
     this.followed = data.turned;
@@ -192,7 +198,10 @@ export class MapView extends GroundMap {
     const how = JSON.stringify([sites, data.colour, this.service && Math.round(this.at)]);
     this.painting.fit(camera);
     if (how !== this.served) this.serveAll(sites);
-    this.painting.paintAreas(camera, plan, theme, layers.includes('areas') ? this.grounds(camera, sites) : [], Boolean(shapes));
+    const reach = this.reach && this.reach.at === this.at && !this.trial ? this.reach : null;
+    const tinted = layers.includes('areas') && (shapes || !reach); // two tints over each other say nothing
+    this.painting.paintAreas(camera, plan, theme, tinted ? this.grounds(camera, sites) : [], Boolean(shapes));
+    if (reach) this.painting.paintReach(camera, plan, theme, reach);
     const chosen = this.trial ? null : this.chosen;
     this.painting.paintCrowd(camera, plan, residents, shapes, theme.modes[data.colour], this.classes, this.label, chosen);
     if (where !== this.stood || !this.served) this.painting.paintStill(camera, plan, theme, layers, residents, shapes);

@@ -85,6 +85,25 @@ export class Painting {
   }
 
   /**
+   * Catchments, the widest first: each is tinted over those around it.
+   * @param {Camera} camera @param {Place} place @param {Theme} theme @param {import('./plan_data.js').Catchments} reach
+   */
+  paintReach(camera, place, theme, reach) {
+    const pen = /** @type {CanvasRenderingContext2D} */ (this.areas.getContext('2d'));
+    pen.save();
+    pen.fillStyle = pen.strokeStyle = theme.accent;
+    pen.lineWidth = 1;
+    for (const { rings } of reach.bands) {
+      trace(pen, rings.map((ring) => ring.map((corner) => pixelsOf(camera, place, corner))));
+      pen.globalAlpha = 0.16;
+      pen.fill('evenodd');
+      pen.globalAlpha = 0.7;
+      pen.stroke();
+    }
+    pen.restore();
+  }
+
+  /**
    * The areas nearest to each facility in a straight line, in pixels.
    * @param {Camera} camera @param {Plan} plan @param {Point[]} sites  in metres @returns {Point[][][]}
    */

@@ -36,6 +36,8 @@
  * @property {Point[][][][] | null} grounds  rings of every facility's service area in every arrangement
  *
  * @typedef {Place & PlanPart} Plan
+ *
+ * @typedef {{at: number, bands: {minutes: number, rings: Point[][]}[]}} Catchments  of one setting, the widest first
  */
 
 /** @type {Map<string, Promise<Response>>} */

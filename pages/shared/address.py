@@ -17,6 +17,7 @@ from tkm_core.residents import SAMPLES, find_sample
 from tkm_core.units import LENGTHS
 
 UPLOAD = "upload"
+AGAINST = ("", "today", "average", "straight")  # what a plan is compared with, kept plans apart
 MOST_FACILITIES = config().most_facilities
 LARGEST_CITY = min(
     2_000_000, config().most_residents
@@ -119,7 +120,7 @@ def _closed(text: str) -> list[int]:
 
 
 def _against(text: str) -> str:
-    if text in ("", "today", "average"):
+    if text in AGAINST:
         return text
     return _kept(text)
 
@@ -271,7 +272,7 @@ def everything() -> dict[str, str]:
     told = {
         name: _write(get(name)) for name in FIELDS if name not in (*PRIVATE, "compare", "a", "b", "present")
     }
-    if len(told["against"]) > len("average"):
+    if told["against"] not in AGAINST:
         told["against"] = ""  # a plan that was kept for this visit only
     return {name: text for name, text in told.items() if text}
 

@@ -12,7 +12,7 @@ from pages.shared import cities, long_work, plans, screen, state
 from pages.shared.cache import caches
 from tkm_core.figures import FAIRNESS, UTILITY, SmallGround
 from tkm_core.methods import BASELINE, OWN, Solution, describe, estimate
-from tkm_core.planning import FREE, Compared, Plan, judge
+from tkm_core.planning import FREE, Compared, Plan, judge, judge_by_rules
 from tkm_core.progress import Progress
 
 PATIENCE = {"20 s": 20.0, "2 min": 120.0, "10 min": 600.0}
@@ -131,15 +131,16 @@ def _judged(
     standard, k = screen.standard(place), plan.k
     if name == OWN and place.rules == FREE:
         solution = replace(solution, centers=plan.path.centers[plan.index(t)])
+
+    def measured() -> Compared:
+        if not place.rules.plain:
+            return judge_by_rules(plan, solution, t=t, standard=standard)
+        near = _radius(place, k, lambda *_: None)
+        return judge(place.residents, solution, t=t, standard=standard, neighbourhood=near)
+
     found = caches().results.once(
         ("judged", *_key(place, k, t, name, patience), standard, solution.centers.tobytes()),
-        lambda: judge(
-            place.residents,
-            solution,
-            t=t,
-            standard=standard,
-            neighbourhood=_radius(place, k, lambda *_: None),
-        ),
+        measured,
         weight=_weight(place),
     )
     return cast("Compared", found)

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from pages.live_map import Scene, show_map, show_sentence, told_json
-from pages.shared import address, dial, plans, rules, screen, state
+from pages.shared import address, dial, plans, reach, rules, screen, state
 from pages.shared.cities import City
 from tkm_core import figures
 from tkm_core.figures import Look, MapGround
@@ -109,8 +109,11 @@ def _scene(place: City, plan: Plan, i: int, look: Look, standard: float) -> Scen
 
 def dial_and_map(place: City, plan: Plan, i: int, look: Look, standard: float) -> None:
     """The dial, and the map below it."""
+    scene, reached = _scene(place, plan, i, look, standard), reach.shown(place, plan, i)
     scene = replace(
-        _scene(place, plan, i, look, standard),
+        scene,
+        legend=[*scene.legend, *([reach.SIGN] if reached else [])],
+        catchments=reach.on_map(reached, i),
         pin=place.saved is None and plan.k > 1,
         trial=_trial(plan, i, look, standard),
     )
@@ -125,6 +128,7 @@ def dial_and_map(place: City, plan: Plan, i: int, look: Look, standard: float) -
             group=GROUP,
             on_said=_said,
         )
+    reach.sentence(place, plan, reached)
 
 
 def pins(place: City, pinned_plan: Plan, k: int, look: Look) -> None:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.shared import address, cities, kept_plans, notices
-from tkm_core.planning import AVERAGE, NONE_EXISTING, TODAY, Reference, usual_reference
+from tkm_core.planning import AVERAGE, BY_STRAIGHT_LINES, NONE_EXISTING, TODAY, Reference, usual_reference
 
 
 def options(place: cities.City) -> dict[str, Reference]:
@@ -11,6 +11,8 @@ def options(place: cities.City) -> dict[str, Reference]:
     usual = usual_reference(place.existing or NONE_EXISTING)
     first = usual if place.saved is None else place.saved.reference  # an opened plan opens as it was
     other = {one.kind: one for one in (usual, AVERAGE) if one != first}
+    if not place.rules.straight:
+        other["straight"] = BY_STRAIGHT_LINES
     return {
         "": first,
         **other,
@@ -24,7 +26,7 @@ def chosen(place: cities.City) -> Reference:
     if asked not in offered:
         if asked == "today" and offered[""] is not TODAY:
             notices.add("No facility exists here today: the plan is compared with the lowest-average plan.")
-        elif asked not in ("today", "average"):
+        elif asked not in address.AGAINST:
             notices.add(
                 "The kept plan of this link is no longer here, or it was made for other data. "
                 f"The plan is compared with {offered[''].words}."
@@ -42,7 +44,11 @@ def select(place: cities.City) -> None:
     def words(token: str) -> str:
         if token in kept:
             return kept[token].words
-        named = {"today": "Today", "average": "Lowest-average plan (k-means++)"}
+        named = {
+            "today": "Today",
+            "average": "Lowest-average plan (k-means++)",
+            "straight": "By straight lines (k-means++)",
+        }
         return named.get(offered[token].kind, offered[token].heading)
 
     st.selectbox(

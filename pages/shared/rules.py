@@ -23,6 +23,7 @@ from tkm_core.residents import Existing, Residents, Sites, Zones, find_sample
 from tkm_core.sites import Capacity
 from tkm_core.streets import Streets, sample_streets
 
+NO_COLUMN = "-"  # instead of a column of a layer of lines: it has none
 SAMPLE = "sample"  # in the address, where a token would stand: what came with the sample
 MODES = {"walk": "On foot", "bicycle": "By bicycle", "car": "By car"}
 WAYS = {"straight": "Straight lines", **MODES, "table": "Your table"}
@@ -78,11 +79,15 @@ NOTHING = Places()
 
 @dataclass(frozen=True)
 class KeptFile:
-    """A road file or a travel table, as it was uploaded; `unit` is that of a table."""
+    """A road file or a travel table, as it was uploaded.
+
+    `unit` is that of a table; `columns` are those of a layer of lines that were chosen, by what they say of a street.
+    """
 
     name: str
     content: bytes
     unit: str = ""
+    columns: tuple[tuple[str, str], ...] = ()
 
     @property
     def digest(self) -> str:
@@ -204,13 +209,14 @@ def streets(mode: str) -> Streets | None:
     file, sample = road_file(), _sample()
     read: Callable[[], Streets]
     if file is not None:
-        key = ("streets", address.get("roads"), file.digest, mode)
+        key = ("streets", address.get("roads"), file.digest, mode, file.columns)
+        chosen = {role: False if name == NO_COLUMN else name for role, name in file.columns}
 
         def read() -> Streets:
-            return files.streets(file.digest, file.name, file.content, mode, state.still_here)
+            return files.streets(file.digest, file.name, file.content, mode, state.still_here, columns=chosen)
 
     elif sample is not None and sample.streets_path is not None:
-        key = ("streets", sample.key, "", mode)
+        key = ("streets", sample.key, "", mode, ())
 
         def read() -> Streets:
             return sample_streets(sample.key, mode=mode)
@@ -221,6 +227,29 @@ def streets(mode: str) -> Streets | None:
         return cast("Streets", caches().results.once(key, read, weight=4))
 
 
+def _along(mode: str, home: Residents) -> AlongStreets:
+    """Along the streets that are here, for a mode of travel; a ValueError says why not."""
+    found = streets(mode)
+    if found is None:
+        msg = "There are no streets here: bring a road file on the Sites page."
+        raise ValueError(msg)
+    along = AlongStreets(found, address.get("measure"), address.get("direction"))
+    along.check(home)
+    return along
+
+
+def choose_columns(file: KeptFile, columns: tuple[tuple[str, str], ...]) -> None:
+    """Read a layer of lines by other columns; those that do not fit are said and not taken."""
+    chosen = {role: False if name == NO_COLUMN else name for role, name in columns}
+    mode = address.get("by") if address.get("by") in MODES else "walk"
+    try:
+        files.streets(file.digest, file.name, file.content, mode, state.still_here, columns=chosen)
+    except ValueError as problem:
+        notices.add(str(problem))
+        return
+    caches().rules.put(address.get("roads"), replace(file, columns=columns), 1 + len(file.content) / 1e6)
+
+
 def drawn_streets() -> bytes | None:
     """The streets as the ground of a map, where the data have them: those people travel on, or else walk on."""
     by = address.get("by") if address.get("by") in MODES else "walk"
@@ -229,7 +258,9 @@ def drawn_streets() -> bytes | None:
         return None
     key = ("drawn streets", address.get("roads") or address.get("dataset"), by)
     made = caches().results.once(
-        key, lambda: live_roads(found.lines(simplify=SIMPLIFY), credit=found.attribution), weight=4
+        key,
+        lambda: live_roads(found.lines(simplify=SIMPLIFY), areas=found.areas, credit=found.attribution),
+        weight=4,
     )
     return cast("bytes", made)
 
@@ -277,14 +308,11 @@ def of(home: Residents, existing: Existing | None) -> Rules:
     by, most, least = address.get("by"), address.get("most"), address.get("least")
     travel: Travel = STRAIGHT
     if by in MODES:
-        found = streets(by)
-        if found is None:
-            notices.add(
-                "There are no streets here: distances are straight lines. Bring a road file on the Sites page."
-            )
+        try:
+            travel = _along(by, home)
+        except ValueError as problem:
+            notices.add(f"{problem} Distances are straight lines.")
             address.put("by", "straight")
-        else:
-            travel = AlongStreets(found, address.get("measure"), address.get("direction"))
     elif by == "table":
         try:
             own = table(home, existing, sites)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.serving.config import config
-from pages.shared import address, cities, dial, kept_plans, notices, references, screen, state
+from pages.shared import address, cities, dial, kept_plans, notices, reach, references, screen, state
 from pages.shared.markdown import escaped
 from tkm_core.figures import LAYERS
 from tkm_core.planning import Plan, most_facilities
@@ -164,6 +164,8 @@ def wishes(place: cities.City, plan: Plan) -> None:
             key="show",
             persist_state="session",
         )
+    reach.select(plan)
+    with st.sidebar:
         if config().offline_maps:
             return
         st.segmented_control(

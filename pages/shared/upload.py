@@ -15,6 +15,7 @@ from pages.serving.config import config
 from pages.serving.jobs import files
 from pages.shared import state, understood
 from pages.shared.markdown import escaped
+from tkm_core.planning import AlongStreets
 from tkm_core.residents import (
     SHAPEFILE_PARTS,
     Existing,
@@ -351,11 +352,12 @@ def zones(given: list[NamedBytes]) -> Zones:
     return ZONES.once(key, lambda: files.zones(key, parts, state.still_here))
 
 
-def roads(name: str, content: bytes) -> None:
-    """Read a road file once, before it is kept: what cannot be read is said at once."""
+def roads(name: str, content: bytes, residents: Residents) -> None:
+    """Read a road file once, before it is kept: what cannot be read, or is of another city, is said at once."""
     with st.spinner("Reading the streets", show_time=True):
         digest = hashlib.blake2b(content, digest_size=16).hexdigest()
-        files.streets(digest, name, content, "walk", state.still_here)
+        found = files.streets(digest, name, content, "walk", state.still_here)
+    AlongStreets(found).check(residents)
 
 
 def _digest(given: list[NamedBytes], chosen: Mapping[str, Any], more: str = "") -> str:

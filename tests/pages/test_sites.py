@@ -206,3 +206,40 @@ def test_streets_that_point_outside_of_themselves_are_refused(field: str) -> Non
     getattr(found.network, field)[-1] = 30_000
     with pytest.raises(ValueError, match="damaged"):
         check_network(found.network, len(found.class_names))
+
+
+def test_a_road_file_is_taken_into_use_and_its_columns_can_be_chosen(opened: Opened) -> None:
+    """Streets of Toulouse as a layer of lines, one of which is one-way by a column with a name of its own."""
+    lon, lat = 1.44, 43.60
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"einbahn": "yes" if n == 3 else "no", "tempo": 20 + n},
+            "geometry": {
+                "type": "LineString",
+                "coordinates": [[lon + 0.05 * east - 0.2, lat + 0.05 * north - 0.2] for east, north in line],
+            },
+        }
+        for n, line in enumerate(
+            [[(c, r) for c in range(9)] for r in range(9)] + [[(c, r) for r in range(9)] for c in range(9)]
+        )
+    ]
+    content = json.dumps({"type": "FeatureCollection", "features": features}).encode()
+    app = opened("sites", dataset="toulouse", k="2")
+    app.file_uploader(key="road_file").upload("roads.geojson", content, "").run()
+    assert not app.exception
+    assert app.radio(key="by").value == "walk"
+    assert any("Streets of **roads.geojson**" in told.value for told in app.markdown)
+    assert any("from home to the facility" in told.value for told in app.markdown)
+    app.selectbox(key="roads_oneway").select("einbahn").run()
+    assert any("“einbahn” is taken for the oneway of a street" in told.value for told in app.markdown)
+    app.button(key="no_roads").click().run()
+    assert app.radio(key="by").options == ["Straight lines"]
+
+
+def test_streets_of_another_city_are_refused(opened: Opened) -> None:
+    app = opened("sites", dataset="toulouse", k="2")
+    app.file_uploader(key="road_file").upload("road.geojson", ROAD, "").run()
+    assert not app.exception
+    assert "are elsewhere: most residents live around longitude 1." in app.error[0].value
+    assert app.radio(key="by").options == ["Straight lines"]

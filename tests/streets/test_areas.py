@@ -1,5 +1,6 @@
 """Water and parks for the ground of a map."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import tkm_core as tkm
 from tests.streets.cities import STEP, Way, as_xml, grid
-from tkm_core.streets import Areas, load_areas
+from tkm_core.streets import Areas, check_areas, load_areas
 
 
 def square(first: int, low: float, high: float) -> tuple[dict[int, tuple[float, float]], list[int]]:
@@ -41,6 +42,25 @@ def test_water_and_parks_are_told_apart_and_the_rest_left_out() -> None:
     assert [areas.kind_names[kind] for kind in areas.kinds] == ["water", "park"]
     assert [size(ring) for ring in rings(areas)] == pytest.approx([0.09, 0.64], rel=1e-4)
     assert tkm.load_streets(as_xml(nodes, ways)).report.ways_read == 6
+    assert tkm.load_streets(as_xml(nodes, ways)).areas is None
+    streets = tkm.load_streets(as_xml(nodes, ways), areas=True)
+    assert [streets.areas.kind_names[kind] for kind in streets.areas.kinds] == ["water", "park"]
+    assert [size(ring) for ring in rings(streets.areas)] == pytest.approx([0.09, 0.64], rel=1e-4)
+
+
+def test_the_sample_has_the_water_of_its_city() -> None:
+    areas = tkm.sample_streets("porto-alegre").areas
+    check_areas(areas)
+    assert "water" in {areas.kind_names[kind] for kind in areas.kinds}
+    for part, damaged in (
+        ("starts", areas.starts[:-1]),
+        ("polygon", areas.polygon + 1_000),
+        ("kinds", areas.kinds - 5),
+        ("lonlat", areas.lonlat.astype(np.float64)),
+        ("lonlat", np.full_like(areas.lonlat, np.nan)),
+    ):
+        with pytest.raises(ValueError, match="These areas are damaged"):
+            check_areas(replace(areas, **{part: damaged}))
 
 
 def test_an_island_is_a_hole_in_the_lake(tmp_path: Path) -> None:

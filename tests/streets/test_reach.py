@@ -46,6 +46,21 @@ def test_a_route_of_two_neighbours_is_a_straight_line(town: tkm.Streets) -> None
     assert route.metres == pytest.approx(0.05 * EAST, rel=1e-3)
 
 
+def test_who_drives_out_follows_the_one_way_streets_the_other_way() -> None:
+    corners = {1: (0.0, 0.0), 2: (STEP, 0.0), 3: (STEP, STEP), 4: (0.0, STEP)}
+    ring = load_streets(
+        as_xml(corners, [([1, 2, 3, 4, 1], {"highway": "residential", "oneway": "yes"})]), mode="car"
+    )
+    home, station = [0.0, 0.0], [STEP, 0.0]
+    there, back = ring.route(home, station), ring.route(home, station, direction="back")
+    assert there.metres == pytest.approx(EAST, rel=1e-3)
+    assert back.metres == pytest.approx(EAST + 2 * NORTH, rel=1e-3)
+    assert back.minutes == ring.travel_times([home], [station], direction="back")[0, 0]
+    np.testing.assert_allclose(back.lonlat[[0, -1]], [station, home])
+    with pytest.raises(tkm.StreetsError, match="direction must be “there” or “back”, not 'out'"):
+        ring.route(home, station, direction="out")
+
+
 def test_a_route_has_two_ends(town: tkm.Streets) -> None:
     with pytest.raises(tkm.StreetsError, match="from one place to one place"):
         town.route([[0, 0], [0, 1]], [0, 0])

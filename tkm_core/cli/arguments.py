@@ -24,6 +24,11 @@ READING = {
     "within": "file of polygons: who lives outside of them is left out",
 }
 Command = Callable[[argparse.Namespace], int]
+STREET_COLUMNS = {
+    "road_class": "the class of a street in OpenStreetMap's words (residential, primary ...)",
+    "oneway": "its direction",
+    "speed": "its speed in km/h",
+}  # of a layer of lines
 
 
 class _Parser(argparse.ArgumentParser):
@@ -65,7 +70,7 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
         "--compare-with",
         metavar="WHAT",
         help="today (default with --existing), average (the lowest-average plan, k-means++; default without), "
-        "or a plan file",
+        "straight (along streets: what k-means++ plans by straight lines), or a plan file",
     )
     plan.add_argument(
         "--close",
@@ -100,12 +105,20 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
         help="put the residents into the plan file, so that it opens anywhere",
     )
     _add_rules(plan)
+    plan.add_argument(
+        "--prove",
+        type=_positive,
+        default=0.0,
+        metavar="SECONDS",
+        help="time for proving how good the plan is",
+    )
     plan.set_defaults(run=plan_command)
     compare = commands.add_parser("compare", help="compare the published methods")
     _add_data(compare)
     compare.add_argument("-t", type=dial, default=0.3, help="fairness dial of tilted k-means (default 0.3)")
     compare.add_argument("--methods", help="some of them, with commas between")
     compare.add_argument("-o", "--output", metavar="FILE", help="write the table (.csv)")
+    _add_rules(compare)
     compare.set_defaults(run=compare_command)
     commands.add_parser("experiment", help="the paper's figures and table", add_help=False)
     return top
@@ -131,7 +144,11 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
         help="your own table of distances or times (CSV): rows by --id, columns by the names of the sites",
     )
     rules.add_argument("--travel-unit", choices=("m", "km", "mi", "s", "min", "h"), help="unit of that table")
-    rules.add_argument("--streets", metavar="FILE", help="road file (.osm.pbf, .osm, or a layer of lines)")
+    rules.add_argument(
+        "--streets",
+        metavar="FILE",
+        help="road file (.osm.pbf, .osm, .osm.gz, or a layer of lines), or “sample” for the streets of a sample city",
+    )
     rules.add_argument(
         "--mode", choices=("walk", "bicycle", "car"), default="walk", help="how people travel there"
     )
@@ -142,14 +159,14 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
         default="there",
         help="back: the facility comes to the people",
     )
-    rules.add_argument("--equal-groups", action="store_true", help="every group counts the same in placing")
     rules.add_argument(
-        "--prove",
-        type=_positive,
-        default=0.0,
-        metavar="SECONDS",
-        help="time for proving how good the plan is",
+        "--street-rules",
+        metavar="FILE.toml",
+        help="changes to the table of who may go where and how fast (tkm_core/streets/rules.toml)",
     )
+    for name, meaning in STREET_COLUMNS.items():
+        rules.add_argument(f"--{name.replace('_', '-')}", metavar="COLUMN", help=f"layer of lines: {meaning}")
+    rules.add_argument("--equal-groups", action="store_true", help="every group counts the same in placing")
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:

@@ -113,14 +113,17 @@ def _plan(arguments: argparse.Namespace) -> int:
 
 def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan, int]":
     """Make the plan, or bring a saved one back."""
-    from tkm_core.planning import PLAN_CRITERION, make_plan
+    from tkm_core.planning import PLAN_CRITERION, STRAIGHT, make_plan
 
     if arguments.load:
         from tkm_core.export import read_plan_file, restore_plan
 
         saved = read_plan_file(arguments.load)
         with progress_bar() as progress:
-            restored = restore_plan(saved, residents, progress=progress)
+            travel = read_rules(arguments, residents, None).travel
+            restored = restore_plan(
+                saved, residents, travel=None if travel == STRAIGHT else travel, progress=progress
+            )
         say(restored.message)
         if arguments.k not in (None, saved.k):
             msg = f"The saved plan has {saved.k} new facilities, not {arguments.k}: leave out -k or --load."
@@ -153,11 +156,11 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
 
 def _compared(plan: "Plan", what: str | None) -> "Plan":
     """The plan, compared with what was asked for."""
-    from tkm_core.planning import AVERAGE, TODAY
+    from tkm_core.planning import AVERAGE, BY_STRAIGHT_LINES, TODAY
 
     if what is None:
         return plan
-    named = {"today": TODAY, "average": AVERAGE}.get(what)
+    named = {"today": TODAY, "average": AVERAGE, "straight": BY_STRAIGHT_LINES}.get(what)
     if named is None:
         from tkm_core.export import read_plan_file, saved_reference
 
@@ -248,7 +251,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     from tkm_core.measures import PRINTED, shown_in
     from tkm_core.methods import describe
     from tkm_core.planning import compare_methods, methods_for
-    from tkm_core.stories import left_out
+    from tkm_core.stories import left_out, rules_apply
+    from tkm_core.units import KINDS
 
     asked = [name.strip() for name in (arguments.methods or "").split(",") if name.strip()]
     for name in asked:
@@ -271,6 +275,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             raise ValueError(unable)
         if unable:
             say(unable)
+    rules = read_rules(arguments, residents, existing)
     with progress_bar() as progress:
         compared = compare_methods(
             residents,
@@ -278,10 +283,12 @@ def _compare(arguments: argparse.Namespace) -> int:
             t=arguments.t,
             methods=chosen,
             fixed_lonlat=None if existing is None else existing.lonlat,
+            rules=rules,
             random_state=arguments.seed,
             progress=progress,
         )
-    unit = arguments.unit
+    possible = KINDS[rules.unit].units
+    unit = arguments.unit if arguments.unit in possible else possible[0]
     shown = shown_in(PRINTED).values()
     labels = [_printed(measure.heading(unit)) for measure in shown]
     head = ("method", "sites", *labels, "seconds")
@@ -291,6 +298,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     titles = [(one.title, str(len(one.solution.centers))) for one in compared]
     sites = f"{k} facilities" if existing is None else f"{k} new facilities and {existing.words}"
     say(f"\n{sites}, every method measured in the same way; less is better.\n")
+    if not rules.plain:
+        say("\n".join([*rules.sentences("residents"), rules_apply(compared, rules), ""]))
     printed = [
         (*title, *(f"{value:,.3g}" for value in row)) for title, row in zip(titles, values, strict=True)
     ]

@@ -4,9 +4,15 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tkm_core.cli.arguments import STREET_COLUMNS
+from tkm_core.cli.terminal import progress_bar, say
+
 if TYPE_CHECKING:
     from tkm_core.planning import Rules, Travel
     from tkm_core.residents import Existing, Residents, Sites
+    from tkm_core.streets import Streets
+
+SAMPLE = "sample"  # as a road file: the streets of the sample city
 
 
 def read_rules(arguments: argparse.Namespace, residents: "Residents", existing: "Existing | None") -> "Rules":
@@ -37,15 +43,12 @@ def _travel(
 
     from tkm_core.planning import STRAIGHT, AlongStreets, ByTable
     from tkm_core.sites import read_travel
-    from tkm_core.streets import load_streets
 
     if arguments.streets and arguments.travel:
         msg = "Give --streets or --travel, not both."
         raise ValueError(msg)
     if arguments.streets:
-        return AlongStreets(
-            load_streets(arguments.streets, mode=arguments.mode), arguments.measure, arguments.direction
-        )
+        return AlongStreets(_streets(arguments), arguments.measure, arguments.direction)
     if not arguments.travel:
         return STRAIGHT
     if sites is None or arguments.travel_unit is None:
@@ -71,7 +74,6 @@ def fewest_asked(
     rules: "Rules",
 ) -> int:
     """How many facilities are the fewest within the distance that was asked for; says what is proven about it."""
-    from tkm_core.cli.terminal import progress_bar, say
     from tkm_core.planning import fewest_facilities
     from tkm_core.stories import tell_fewest
     from tkm_core.units import METRES
@@ -89,3 +91,25 @@ def fewest_asked(
         raise ValueError(told)
     say(told)
     return found.number
+
+
+def _streets(arguments: argparse.Namespace) -> "Streets":
+    """Read the road file, or take the streets of the sample city, and say what was understood."""
+    from tkm_core.residents import sample_meant
+    from tkm_core.streets import load_streets
+
+    sample, file, name = sample_meant(arguments.file), arguments.streets, None
+    if file == SAMPLE:
+        if sample is None or sample.streets_path is None:
+            msg = f"“{arguments.file}” is no sample city with streets: give a road file with --streets."
+            raise ValueError(msg)
+        file, name = sample.streets_path, sample.title
+    columns = {column: getattr(arguments, column) for column in STREET_COLUMNS}
+    with progress_bar() as progress:
+        found = load_streets(
+            file, mode=arguments.mode, rules=arguments.street_rules, name=name, progress=progress, **columns
+        )
+    say(f"Streets: {found.report}")
+    if found.attribution:
+        say(found.attribution)
+    return found

@@ -11,7 +11,7 @@ from tkm_core.arrays import Floats
 from tkm_core.clustering import TiltedPath
 from tkm_core.export.carried import unpacked
 from tkm_core.export.planfile_rules import checked_rules
-from tkm_core.planning import AVERAGE, TODAY, Reference
+from tkm_core.planning import AVERAGE, BY_STRAIGHT_LINES, TODAY, Reference
 from tkm_core.residents import MOST, Residents
 from tkm_core.units import METRES
 
@@ -305,8 +305,8 @@ def _reference(stored: Any, n_existing: int) -> Reference:
     kind = stored["kind"]
     if kind == "saved":
         return Reference(kind, _text(stored["title"], "title"), _places(stored["lonlat"], "compared_with"))
-    if kind == "average":
-        return AVERAGE
+    if kind in ("average", "straight"):
+        return AVERAGE if kind == "average" else BY_STRAIGHT_LINES
     if kind != "today" or not n_existing:
         _wrong("what the plan is compared with is unknown")
     return TODAY

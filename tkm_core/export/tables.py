@@ -13,7 +13,7 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from tkm_core.arrays import Floats
-from tkm_core.planning import Plan, stands_in
+from tkm_core.planning import AlongStreets, Plan, catchments, stands_in
 
 WGS84 = CRS.from_epsg(4326)
 TABLES = ("facilities", "allocations", "areas")
@@ -90,6 +90,7 @@ def facilities(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDa
         **({"moved_m": moved} if plan.reference.kind == "average" else {}),
         **({"stands_in": where} if any(where) else {}),
         "t": np.full(len(lonlat), plan.t[i]),
+        **_measured_by(plan, len(lonlat)),
     }
     return _placed(columns, lonlat, plan, crs)
 
@@ -127,6 +128,7 @@ def allocations(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoD
         f"reference_distance_{unit}": usual,
         f"change_{unit}": (distance - usual).round(3) + 0.0,
         "compared_with": _text([plan.reference.technical]) * len(home),
+        **_measured_by(plan, len(home)),
     }
     placed = _placed(columns, home.lonlat, plan, crs)
     return placed if home.index is None else placed.set_index(home.index)
@@ -147,7 +149,7 @@ def all_layers(plan: Plan, i: int, *, crs: str | CRS | None = None) -> dict[str,
     -------
     dict of str to GeoDataFrame
         "facilities", "who_goes_where" (with the file's own columns, and its areas where it had any) and
-        "service_areas".
+        "service_areas"; along streets "catchments", too.
 
     Examples
     --------
@@ -164,7 +166,37 @@ def all_layers(plan: Plan, i: int, *, crs: str | CRS | None = None) -> dict[str,
         "facilities": facilities(plan, i, crs=crs),
         "who_goes_where": where,
         "service_areas": service_areas(plan, i, crs=crs),
+        **({"catchments": reached(plan, i, crs=crs)} if isinstance(plan.rules.travel, AlongStreets) else {}),
     }
+
+
+def reached(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
+    """The ground within 5, 10, 15 and 20 minutes of the nearest facility along the streets, with who lives there.
+
+    Parameters
+    ----------
+    plan : Plan
+        Along streets.
+    i : int
+        Setting of the dial.
+    crs : str or CRS, optional
+        As for `table`.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame
+    """
+    found = catchments(plan, i)
+    columns = {
+        "within_min": [one.minutes for one in found],
+        "people": [round(one.people, 3) for one in found],
+        "share": [round(one.share, 6) for one in found],
+        "streets_km": [round(one.km, 3) for one in found],
+        **_measured_by(plan, len(found)),
+    }
+    frame = gpd.GeoDataFrame(columns, geometry=[one.shape for one in found], crs=WGS84)
+    system = _system(plan, crs)
+    return frame if system == WGS84 else frame.to_crs(system)
 
 
 def _with_own_columns(where: gpd.GeoDataFrame, plan: Plan) -> gpd.GeoDataFrame:
@@ -210,6 +242,7 @@ def service_areas(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.Ge
         **_kinds(plan, i),
         "people": _people(plan.evaluation(i).population),
         "area_km2": (places.to_crs(plan.residents.crs).area.to_numpy() / 1e6).round(6),
+        **_measured_by(plan, len(places)),
     }
     system = _system(plan, crs)
     if system != WGS84:
@@ -231,6 +264,13 @@ def _placed(columns: dict[str, Any], lonlat: Floats, plan: Plan, crs: str | CRS 
         columns |= {"x": points.x.to_numpy().round(digits), "y": points.y.to_numpy().round(digits)}
         points = gpd.GeoSeries.from_xy(columns["x"], columns["y"], crs=system)
     return gpd.GeoDataFrame(columns, geometry=points)
+
+
+def _measured_by(plan: Plan, rows: int) -> dict[str, Any]:
+    """How trips were measured, and whose streets that was along; nothing for straight lines."""
+    travel = plan.rules.travel
+    told = {} if plan.rules.straight else {"measured": travel.words, "attribution": travel.attribution}
+    return {name: _text([words]) * rows for name, words in told.items() if words}
 
 
 def _kinds(plan: Plan, i: int) -> dict[str, Any]:

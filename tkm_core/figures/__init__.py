@@ -8,6 +8,7 @@ from tkm_core.figures.drawn import DrawnDeck, DrawnFigure
 from tkm_core.figures.how_many_chart import COUNT_AXES, by_count, count_words, values
 from tkm_core.figures.legend import distances_words, map_legend, map_words, tradeoff_words
 from tkm_core.figures.live import live_legend, live_plan, live_stories, live_streets, live_words
+from tkm_core.figures.live_catchments import live_catchments
 from tkm_core.figures.live_place import live_areas, live_ground, live_place, live_residents, live_roads
 from tkm_core.figures.live_service import live_service, street_ground
 from tkm_core.figures.look import LAYERS, Look
@@ -46,6 +47,7 @@ __all__ = [
     "html_report",
     "layout",
     "live_areas",
+    "live_catchments",
     "live_ground",
     "live_legend",
     "live_place",

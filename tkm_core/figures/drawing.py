@@ -12,6 +12,7 @@ from tkm_core.figures.labels import nearby
 from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround, colour_scheme, continuous_ways, crowd_parts
 from tkm_core.figures.palette import to_hex
+from tkm_core.figures.street_lines import credit_parts, street_parts, way_along
 from tkm_core.figures.svg import Sheet, dot, line, picture, text
 from tkm_core.planning import Plan
 from tkm_core.units import METRES, format_length, nice_step, with_unit, worded
@@ -28,7 +29,7 @@ def map_svg(
 ) -> str:
     """The map of a plan as SVG; `ground` has to be made for a picture of WIDTH by HEIGHT."""
     sheet, colors = Sheet(ground.view, WIDTH, HEIGHT, look), look.palette
-    parts = sheet.ground()
+    parts = [*sheet.ground(), *street_parts(plan, sheet)]
     if "areas" in look.layers:
         areas = plan.service_areas(i)
         parts += sheet.areas(areas, plan.colours.tolist(), opacity=0.13, seam=2)
@@ -52,7 +53,7 @@ def map_svg(
             else f'<rect x="{x - 9:.1f}" y="{y - 9:.1f}" width="18" height="18" {style}/>'
         )
         parts.append(text(x, y + 3.8, str(number), colors.text_on(fill), bold=True))
-    parts += sheet.scale(width=1.6, lift=5)
+    parts += [*sheet.scale(width=1.6, lift=5), *credit_parts(plan, sheet)]
     return picture(WIDTH, HEIGHT, parts, "Map of the plan")
 
 
@@ -85,14 +86,15 @@ def _ways(plan: Plan, sheet: Sheet) -> list[str]:
 def _farthest(plan: Plan, i: int, evaluation: Evaluation, sheet: Sheet) -> list[str]:
     look = sheet.look
     who = plan.residents.farthest(evaluation.distance)
-    ends = sheet.at([plan.centers_lonlat(i)[int(evaluation.labels[who])], plan.residents.lonlat[who]])
+    home, site = plan.residents.lonlat[who], plan.centers_lonlat(i)[int(evaluation.labels[who])]
+    ends = sheet.at([site, home])
     x, y = ends[1].tolist()
     ink = look.palette.ink
     told = f"farthest {singular(look.people)} {format_length(float(evaluation.distance[who]), look.unit)}"
     x_text = min(max(x, 80), WIDTH - 80)
     y_text = y + 18 if ends[1, 1] > ends[0, 1] and y < HEIGHT - 24 else y - 9
     return [
-        line(ends, ink, 1.6, dash="5 4"),
+        way_along(plan, home, site, sheet, 1.6),
         f'<circle cx="{x}" cy="{y}" r="4.5" fill="{ink}"/>',
         text(x_text, y_text, told, ink, bold=True),
     ]

@@ -237,7 +237,7 @@ def live_roads(lines: Lines, *, areas: Areas | None = None, credit: str = "") ->
         The length of a head in JSON and the head, then for each line or ring where it begins (and where the last one
         ends), its kind and the number of its polygon, and the points as 32-bit floats from the head's origin.
     """
-    ranks = np.array([_rank(name) for name in lines.class_names], np.int64)
+    ranks = np.array([rank_of(name) for name in lines.class_names], np.int64)
     kinds = ranks[lines.classes] if len(ranks) else np.empty(0, np.int64)
     starts, points, polygons = np.asarray(lines.starts), lines.lonlat, np.zeros(len(kinds), np.int64)
     if areas is not None and len(areas.polygon):
@@ -267,7 +267,8 @@ def live_roads(lines: Lines, *, areas: Areas | None = None, credit: str = "") ->
     )
 
 
-def _rank(name: str) -> int:
+def rank_of(name: str) -> int:
+    """How a class of streets is drawn: 0 for main roads to 3 for paths."""
     return next((rank for rank, names in enumerate(RANKS) if name in names), STREET)
 
 

@@ -15,7 +15,7 @@ import shapely
 from tkm_core.arrays import Floats
 from tkm_core.figures.live_place import live_roads
 from tkm_core.figures.maps import MapGround
-from tkm_core.planning import Plan
+from tkm_core.planning import AlongStreets, Plan
 
 MOST_CANDIDATES = 3_000  # sites that are drawn
 FINEST = 65_535  # steps from 0 to the largest distance
@@ -104,8 +104,8 @@ def farthest_ways(plan: Plan, farthest: Sequence[Sequence[Any]]) -> list[Any] | 
     farthest : sequence
         For every setting where the resident lives, who serves them, and words.
     """
-    streets = getattr(getattr(rules_of(plan), "travel", None), "streets", None)
-    if streets is None:
+    travel = getattr(rules_of(plan), "travel", None)
+    if not isinstance(travel, AlongStreets):
         return None
     known: dict[tuple[Any, ...], list[Any]] = {}
     ways: list[list[Any] | None] = []
@@ -116,18 +116,20 @@ def farthest_ways(plan: Plan, farthest: Sequence[Sequence[Any]]) -> list[Any] | 
         site = plan.centers_lonlat(i)[by].tolist()
         key = (*home, *site)
         if key not in known:
-            known[key] = np.round(streets.route([home], [site]).lonlat, 5).tolist()
+            known[key] = np.round(
+                travel.streets.route([home], [site], direction=travel.direction).lonlat, 5
+            ).tolist()
         ways.append(known[key])
     return ways
 
 
 def street_ground(plan: Plan, ground: MapGround) -> bytes | None:
     """The streets that a plan goes along, as the ground of its map; None if it goes along none."""
-    streets = getattr(getattr(rules_of(plan), "travel", None), "streets", None)
-    if streets is None:
+    travel = plan.rules.travel
+    if not isinstance(travel, AlongStreets):
         return None
-    pixel = ground.view.metres_wide / 690
-    return live_roads(streets.lines(simplify=pixel / 3), credit=streets.attribution)
+    streets, pixel = travel.streets, ground.view.metres_wide / 690
+    return live_roads(streets.lines(simplify=pixel / 3), areas=streets.areas, credit=streets.attribution)
 
 
 @dataclass(frozen=True)

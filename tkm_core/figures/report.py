@@ -144,7 +144,7 @@ def html_report(
 <section><h2>Settings</h2><dl>{told}</dl></section>
 <section><h2>{"Method" if plan.k else "Limits"}</h2>{f"<p>{escape(METHOD)}</p>" if plan.k else ""}<p>{
         escape(_limits(plan))
-    }</p></section>
+    }</p>{_credit(plan)}</section>
 <footer>{escape(CITATION)}</footer></body></html>"""
 
 
@@ -196,6 +196,12 @@ def _limits(plan: Plan) -> str:
     """What the figures do not know."""
     said = {STRAIGHT: plan.rules.straight, ANYWHERE: plan.k and plan.rules.sites is None, CHOICE: plan.k}
     return " ".join(sentence for sentence, true in said.items() if true)
+
+
+def _credit(plan: Plan) -> str:
+    """Whose streets the trips were measured along."""
+    words = plan.rules.travel.attribution
+    return f"<p>Streets: {escape(words)}.</p>" if words else ""
 
 
 def _places(plan: Plan, i: int, look: Look) -> str:

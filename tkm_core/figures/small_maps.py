@@ -14,7 +14,7 @@ from tkm_core.figures.look import Look
 from tkm_core.figures.palette import to_hex
 from tkm_core.figures.svg import Sheet, line, picture, text
 from tkm_core.methods import Solution
-from tkm_core.planning import Compared, Plan, service_areas
+from tkm_core.planning import Compared, Plan, served_areas, service_areas
 from tkm_core.residents import Residents
 from tkm_core.units import format_length
 from tkm_core.wording import singular
@@ -63,7 +63,10 @@ def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look, pla
     """
     residents, sheet = ground.residents, Sheet(ground.view, *SMALL, look)
     sites = residents.to_xy(one.solution.centers)
-    areas = service_areas(residents, sites)
+    if plan is None or plan.serving.plain:
+        areas = service_areas(residents, sites)
+    else:
+        areas = served_areas(residents, one.evaluation.labels, len(sites))
     parts = [
         *sheet.ground(),
         *sheet.areas(areas, colours_of(numbers, plan).tolist(), opacity=0.14, seam=1.5),

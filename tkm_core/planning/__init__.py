@@ -1,8 +1,11 @@
 """Plans, and what can be asked of them: trade-off, how many, service areas, groups, comparison of methods."""
 
+from tkm_core.planning.allowed import put_where_allowed
 from tkm_core.planning.areas import MARGIN as AREAS_MARGIN
-from tkm_core.planning.areas import service_areas
+from tkm_core.planning.areas import served_areas, service_areas
 from tkm_core.planning.beyond import ResidentCells, beyond_memory, condense_residents, measure_exactly
+from tkm_core.planning.by_straight_lines import ByStraightLines, by_straight_lines
+from tkm_core.planning.catchments import MINUTES, Reached, catchments
 from tkm_core.planning.dial import PLAN_T, nearest_stop
 from tkm_core.planning.fewest import Fewest, fewest_facilities
 from tkm_core.planning.groups import Group, by_group
@@ -15,6 +18,7 @@ from tkm_core.planning.methods_compared import (
     facility_numbers,
     group_numbers,
     judge,
+    judge_by_rules,
     methods_for,
     neighbourhoods,
     solve,
@@ -22,7 +26,7 @@ from tkm_core.planning.methods_compared import (
 from tkm_core.planning.places import PlaceChange, most_changed, place_names, stands_in
 from tkm_core.planning.plan import NONE_EXISTING, Plan
 from tkm_core.planning.portfolio import Choice
-from tkm_core.planning.reference import AVERAGE, TODAY, Reference, usual_reference
+from tkm_core.planning.reference import AVERAGE, BY_STRAIGHT_LINES, TODAY, Reference, usual_reference
 from tkm_core.planning.rows import Row, Tone, distance_decimals, rounded_row
 from tkm_core.planning.rules import FREE, Rules
 from tkm_core.planning.serving import Serving
@@ -34,13 +38,16 @@ from tkm_core.planning.what_if import moved
 __all__ = [
     "AREAS_MARGIN",
     "AVERAGE",
+    "BY_STRAIGHT_LINES",
     "FREE",
+    "MINUTES",
     "NONE_EXISTING",
     "PLAN_CRITERION",
     "PLAN_T",
     "STRAIGHT",
     "TODAY",
     "AlongStreets",
+    "ByStraightLines",
     "ByTable",
     "Choice",
     "Compared",
@@ -51,6 +58,7 @@ __all__ = [
     "Move",
     "PlaceChange",
     "Plan",
+    "Reached",
     "Reference",
     "ResidentCells",
     "Row",
@@ -62,6 +70,8 @@ __all__ = [
     "best",
     "beyond_memory",
     "by_group",
+    "by_straight_lines",
+    "catchments",
     "compare_counts",
     "compare_methods",
     "condense_residents",
@@ -71,6 +81,7 @@ __all__ = [
     "fewest_facilities",
     "group_numbers",
     "judge",
+    "judge_by_rules",
     "make_plan",
     "measure_exactly",
     "methods_for",
@@ -82,10 +93,12 @@ __all__ = [
     "neighbourhoods",
     "one_setting",
     "place_names",
+    "put_where_allowed",
     "rounded_row",
     "same_facilities",
     "sampled",
     "series",
+    "served_areas",
     "service_areas",
     "solve",
     "stands_in",

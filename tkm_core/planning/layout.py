@@ -7,6 +7,8 @@ import numpy as np
 
 from tkm_core.arrays import Floats, Ints
 from tkm_core.clustering import TiltedPath
+from tkm_core.planning.allowed import put_where_allowed
+from tkm_core.planning.baseline import kmeans_sites
 from tkm_core.planning.colours import apart
 from tkm_core.planning.dial import nearest_stop
 from tkm_core.planning.grounds import Grounds
@@ -207,12 +209,24 @@ class Layout(Shown):
         return self.residents.to_lonlat(self.baseline_xy)
 
     @cached_property
+    def straight_xy(self) -> Floats:
+        """Facilities of k-means++ by straight lines, moved to where the rules let them stand, in metres."""
+        home, fixed = self.residents, self.baseline[self.k :]
+        if not self.k:
+            return self.baseline_xy
+        lonlat = home.to_lonlat(home.to_xy(kmeans_sites(home, self.k, fixed, self.random_state)))
+        lonlat[: self.k] = put_where_allowed(lonlat[: self.k], home, self.rules)
+        return home.lonlat_to_xy(lonlat)
+
+    @cached_property
     def reference_xy(self) -> Floats:
         """Facilities of what the plan is compared with, in metres."""
         if self.reference.kind == "average":
             return self.baseline_xy
         if self.reference.kind == "today":
             return self.today_xy
+        if self.reference.kind == "straight":
+            return self.straight_xy
         return self.residents.to_xy(scaled_sites(self.residents, self.reference.lonlat))
 
     @cached_property
@@ -222,6 +236,8 @@ class Layout(Shown):
             return self.baseline_lonlat[: self.k]
         if self.reference.kind == "today":
             return self.existing.lonlat[list(self.closed)]
+        if self.reference.kind == "straight":
+            return self.residents.to_lonlat(self.straight_xy[: self.k])
         sites = self.reference_xy
         apart = np.linalg.norm(sites[:, None] - self.baseline_xy[None, self.k :], axis=2)
         return self.reference.lonlat[(apart > 1.0).all(axis=1)]

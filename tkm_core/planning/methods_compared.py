@@ -1,7 +1,7 @@
 """The methods side by side: the same residents, measured in the same way."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,10 @@ from scipy.spatial.distance import cdist
 from tkm_core.arrays import Floats, Ints
 from tkm_core.evaluation import Evaluation, evaluate, neighbourhood_radius
 from tkm_core.measures import MEASURES
-from tkm_core.methods import FOR_ANYONE, METHODS, Solution, describe, estimate, run_method
+from tkm_core.methods import FOR_ANYONE, METHODS, OWN, Solution, describe, estimate, run_method
+from tkm_core.planning.allowed import put_where_allowed
 from tkm_core.planning.making import PLAN_CRITERION
+from tkm_core.planning.plan import Plan
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents, scaled_sites
 
@@ -142,6 +144,40 @@ def judge(
         neighbourhood=neighbourhood,
     )
     return Compared(solution.method, t if describe(solution.method).has_dial else None, solution, found)
+
+
+def judge_by_rules(plan: Plan, solution: Solution, *, t: float, standard: float | None = None) -> Compared:
+    """Measure a solution by the rules of a plan, in metres or minutes.
+
+    Tilted k-means has the facilities of the plan itself. Those of every other method, which know no rules, are moved to
+    where the rules let them stand: the nearest junction of the streets, or candidate sites.
+
+    Parameters
+    ----------
+    plan : Plan
+        With rules.
+    solution : Solution
+        New facilities first, then those that stay.
+    t : float
+        The dial.
+    standard : float, optional
+        A service standard, in metres or minutes.
+    """
+    home, method = plan.residents, describe(solution.method)
+    if solution.method == OWN:
+        there = plan.with_stop(t)
+        i = there.index(t)
+        return Compared(
+            OWN, t, replace(solution, centers=there.path.centers[i]), there.evaluation(i, standard)
+        )
+    lonlat = home.to_lonlat(home.to_xy(solution.centers))
+    new = len(lonlat) - plan.n_existing
+    lonlat[:new] = put_where_allowed(lonlat[:new], home, plan.rules)
+    found = plan.serving.evaluate(home.lonlat_to_xy(lonlat), t, standard, limited=False)
+    centers = scaled_sites(home, lonlat)
+    return Compared(
+        solution.method, t if method.has_dial else None, replace(solution, centers=centers), found
+    )
 
 
 def neighbourhoods(residents: Residents, k: int, progress: Progress | None = None) -> Floats | None:

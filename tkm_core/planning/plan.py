@@ -62,13 +62,16 @@ class Plan(Measured):
         Raises
         ------
         ValueError
-            If it is to be compared with today, and nothing exists today.
+            If it is to be compared with today, and nothing exists today; or with a plan by straight lines, which it is.
         """
         if reference.kind == "today" and not self.n_today:
             msg = "No facility exists today, so there is nothing to compare with. Choose the lowest-average plan."
             raise ValueError(msg)
         if reference.kind == "today" and self.today is None:
             msg = "Not everyone can reach one of today's facilities, so a plan cannot be compared with today."
+            raise ValueError(msg)
+        if reference.kind == "straight" and self.rules.straight:
+            msg = "This plan goes by straight lines itself. Choose the lowest-average plan to compare with."
             raise ValueError(msg)
         if reference.kind == "average":
             reference = self.average
@@ -233,6 +236,7 @@ SHARED = (
     "path_lonlat",
     "baseline_xy",
     "baseline_lonlat",
+    "straight_xy",
     "today_xy",
     "today",
     "colours",

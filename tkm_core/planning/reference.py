@@ -1,4 +1,4 @@
-"""What a plan is compared with: today, the lowest-average plan, or a plan saved earlier."""
+"""What a plan is compared with: today, the lowest-average plan, one by straight lines, or one saved earlier."""
 
 from dataclasses import dataclass, field
 
@@ -14,8 +14,9 @@ class Reference:
 
     Attributes
     ----------
-    kind : {"today", "average", "saved"}
-        The facilities that exist today; the lowest-average plan (k-means++) with as many new ones; a saved plan.
+    kind : {"today", "average", "straight", "saved"}
+        The facilities that exist today; the lowest-average plan with as many new ones; for a plan along streets
+        k-means++ by straight lines, each facility moved to the nearest junction; a saved plan.
     title : str
         Of a saved plan, text from outside.
     lonlat : ndarray of shape (f, 2)
@@ -67,6 +68,8 @@ class Reference:
     @property
     def technical(self) -> str:
         """The words with the name that experts know: "the lowest-average plan (k-means++)"."""
+        if self.kind == "straight":
+            return f"{self.words} (k-means++, moved to the nearest junctions or sites)"
         return f"{self.words} ({self.made})" if self.kind == "average" else self.words
 
     def __eq__(self, other: object) -> bool:
@@ -80,9 +83,19 @@ class Reference:
         return self.kind, self.title, self.lonlat.tobytes()
 
 
-WORDS = {"today": "today", "average": "the lowest-average plan", "saved": "a saved plan"}
-HEADINGS = {"today": "Today", "average": "Lowest average", "saved": "Saved plan"}
-TODAY, AVERAGE = Reference("today"), Reference("average")
+WORDS = {
+    "today": "today",
+    "average": "the lowest-average plan",
+    "straight": "the plan by straight lines",
+    "saved": "a saved plan",
+}
+HEADINGS = {
+    "today": "Today",
+    "average": "Lowest average",
+    "straight": "By straight lines",
+    "saved": "Saved plan",
+}
+TODAY, AVERAGE, BY_STRAIGHT_LINES = Reference("today"), Reference("average"), Reference("straight")
 
 
 def usual_reference(existing: Existing) -> Reference:

@@ -29,8 +29,9 @@ class Shown:
         plan = cast("Plan", self)
         settings = sorted({0, plan.index(USUAL_T), len(plan) - 1})
         found = [plan.reference_evaluation(), *(plan.evaluation(i) for i in settings)]
+        unit = plan.units[0]
         rows = [
-            (measure.heading("km"), *(figure(measure.of(one, "km")) for one in found))
+            (measure.heading(unit), *(figure(measure.of(one, unit)) for one in found))
             for key, measure in shown_in(KEY).items()
             if getattr(found[0], key) is not None
         ]
@@ -56,12 +57,12 @@ class Shown:
         return portfolio(cast("Plan", self), tolerance)
 
     def to_frame(self, standard: float | None = None) -> Any:
-        """The trade-off: one row for each t, one column for each measure, in metres; k-means++ in the last row.
+        """The trade-off: one row for each t, one column for each measure (metres, minutes); k-means++ in the last row.
 
         Parameters
         ----------
         standard : float, optional
-            A service standard in metres, for ``share_within``.
+            A service standard in metres or minutes, for ``share_within``.
 
         Returns
         -------

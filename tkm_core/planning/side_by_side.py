@@ -9,10 +9,13 @@ import numpy.typing as npt
 from tkm_core.measures import MEASURES, PRINTED, shown_in
 from tkm_core.methods import MAX_SECONDS, describe
 from tkm_core.notebooks import data_frame, figure, html_table
-from tkm_core.planning.methods_compared import Compared, judge, methods_for, solve
+from tkm_core.planning.making import make_plan
+from tkm_core.planning.methods_compared import Compared, judge, judge_by_rules, methods_for, solve
+from tkm_core.planning.rules import FREE, Rules
 from tkm_core.planning.shown import USUAL_T
 from tkm_core.progress import Progress, part, silent
 from tkm_core.residents import Residents, load_residents
+from tkm_core.units import KINDS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,11 +28,14 @@ class Comparison(Sequence[Compared]):
     k : int
         New facilities that each method may open.
     compared : tuple of Compared
+    rules : Rules
+        By which they are measured.
     """
 
     residents: Residents
     k: int
     compared: tuple[Compared, ...]
+    rules: Rules = FREE
 
     @overload
     def __getitem__(self, i: int) -> Compared: ...
@@ -49,15 +55,15 @@ class Comparison(Sequence[Compared]):
         return f"<Comparison: {self.k} facilities for {len(self.residents):,} points by {names}>"
 
     def _repr_html_(self) -> str:
-        """The measures of the command line, in kilometres."""
-        shown = shown_in(PRINTED).values()
-        rows = [(one.title, *(figure(measure.of(one.evaluation, "km")) for measure in shown)) for one in self]
+        """The measures of the command line, in kilometres or minutes."""
+        shown, unit = shown_in(PRINTED).values(), KINDS[self.rules.unit].units[0]
+        rows = [(one.title, *(figure(measure.of(one.evaluation, unit)) for measure in shown)) for one in self]
         title = f"{self.k} facilities for {self.residents.name[:200]}; less is better"
         notes = [note for one in self for note in one.solution.notes]
-        return html_table(title, ["", *(measure.heading("km") for measure in shown)], rows, notes)
+        return html_table(title, ["", *(measure.heading(unit) for measure in shown)], rows, notes)
 
     def to_frame(self) -> Any:
-        """One row for each method, one column for each measure, in metres; facilities opened and seconds taken.
+        """One row for each method, one column for each measure, in metres or minutes; facilities and seconds taken.
 
         Returns
         -------
@@ -80,6 +86,7 @@ def compare_methods(
     standard: float | None = None,
     fixed_lonlat: npt.ArrayLike | None = None,
     patience: float = MAX_SECONDS,
+    rules: Rules = FREE,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -102,6 +109,9 @@ def compare_methods(
         Existing facilities in degrees, longitude first.
     patience : float
         A method that would take longer than so many seconds runs on a sample, and says so in its notes.
+    rules : Rules
+        Along streets, on sites and so on: tilted k-means then has the plan that follows them, and the facilities of
+        the other methods are moved to the nearest junction or site. All are measured by the rules.
     random_state : int
     progress : callable, optional
         Called with a fraction from 0 to 1 and a text; an exception raised in it cancels.
@@ -123,8 +133,15 @@ def compare_methods(
     able = [name for name in methods_for(people) if fixed_lonlat is None or describe(name).keeps_existing]
     chosen = able if methods is None else list(methods)
     compared = []
+    report, plan = progress or silent, None
+    if not rules.plain:
+        plan = make_plan(
+            people, k, rules=rules, fixed_lonlat=fixed_lonlat, with_t=t, random_state=random_state,
+            progress=part(report, 0.0, 0.5),
+        )  # fmt: skip
+        report = part(report, 0.5, 1.0)
     for place, name in enumerate(chosen):
-        share = part(progress or silent, place / len(chosen), (place + 1) / len(chosen))
+        share = part(report, place / len(chosen), (place + 1) / len(chosen))
         found = solve(
             people,
             name,
@@ -135,5 +152,8 @@ def compare_methods(
             random_state=random_state,
             progress=share,
         )
-        compared.append(judge(people, found, t=t, standard=standard))
-    return Comparison(people, k, tuple(compared))
+        if plan is None:
+            compared.append(judge(people, found, t=t, standard=standard))
+        else:
+            compared.append(judge_by_rules(plan, found, t=t, standard=standard))
+    return Comparison(people, k, tuple(compared), rules)

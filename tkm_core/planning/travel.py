@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MODES = {"walk": "on foot", "bicycle": "by bicycle", "car": "by car"}
 MEASURES = {"minutes": "min", "metres": "m"}
+ELSEWHERE = 0.2  # degrees between the middle of the residents and the streets: another city
 DIRECTIONS = {"there": "from home to the facility", "back": "from the facility to the home"}
 
 
@@ -38,6 +39,10 @@ class Travel(Protocol):
     @property
     def sentence(self) -> str:
         """The same as a rule of the plan; "" for straight lines."""
+
+    @property
+    def attribution(self) -> str:
+        """Whose data distances come from, to be shown with them; "" where nobody has to be named."""
 
     @property
     def fingerprint(self) -> str:
@@ -72,6 +77,7 @@ class StraightLines:
     unit: ClassVar[str] = "m"
     words: ClassVar[str] = "in a straight line"
     sentence: ClassVar[str] = ""
+    attribution: ClassVar[str] = ""
     fingerprint: ClassVar[str] = "straight"
 
     def table(
@@ -131,15 +137,25 @@ class AlongStreets:
         return MEASURES[self.measure]
 
     @property
+    def mode_words(self) -> str:
+        """How people travel: "on foot"."""
+        return MODES.get(self.streets.mode, self.streets.mode)
+
+    @property
     def words(self) -> str:
         """How: "on foot along the streets"."""
-        return f"{MODES.get(self.streets.mode, self.streets.mode)} along the streets"
+        return f"{self.mode_words} along the streets"
 
     @property
     def sentence(self) -> str:
         """The rule: "Travel times are on foot along the streets of “town.osm.pbf”, from home to the facility."."""
         what = KINDS[self.unit].many.capitalize()
         return f"{what} are {self.words} of “{shown(self.streets.name)}”, {DIRECTIONS[self.direction]}."
+
+    @property
+    def attribution(self) -> str:
+        """Whose streets they are: "© OpenStreetMap contributors"."""
+        return self.streets.attribution
 
     @cached_property
     def fingerprint(self) -> str:
@@ -157,8 +173,23 @@ class AlongStreets:
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
 
+    def check(self, residents: Residents) -> None:
+        """Raise ValueError, with a sentence, if the streets are of another city."""
+        streets = self.streets.lonlat
+        middle = np.median(residents.lonlat, axis=0)
+        beyond = np.maximum(streets.min(axis=0) - middle, middle - streets.max(axis=0)).max()
+        if beyond > ELSEWHERE:
+            east, north = middle.tolist()
+            msg = (
+                f"The streets of “{shown(self.streets.name)}” are elsewhere: most residents live around longitude "
+                f"{east:.2f} and latitude {north:.2f}, about {beyond * 111:,.0f} km from them. Take a road file of the "
+                "same city."
+            )
+            raise ValueError(msg)
+
     def joined(self, residents: Residents) -> "Joined":
         """Where residents meet the streets."""
+        self.check(residents)
         if residents.fingerprint not in self._joined:
             self._joined.clear()
             self._joined[residents.fingerprint] = self.streets.join(residents.lonlat)
@@ -228,6 +259,11 @@ class ByTable:
     def words(self) -> str:
         """How: "by your table"."""
         return "by your table"
+
+    @property
+    def attribution(self) -> str:
+        """Nobody: it is the planner's own table."""
+        return ""
 
     @property
     def sentence(self) -> str:

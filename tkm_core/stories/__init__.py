@@ -7,6 +7,7 @@ from tkm_core.stories.methods_story import (
     left_out,
     ratio_words,
     remarks,
+    rules_apply,
     sampling,
     verdict,
 )
@@ -14,11 +15,13 @@ from tkm_core.stories.plan_story import Part, Story, facilities_text, tell_plan
 from tkm_core.stories.portfolio_story import tell_portfolio
 from tkm_core.stories.setting_story import (
     tell_budget,
+    tell_catchments,
     tell_move,
     tell_moves,
     tell_numbers,
     tell_pins,
     tell_setting,
+    tell_straight_lines,
 )
 
 __all__ = [
@@ -32,8 +35,10 @@ __all__ = [
     "one_more",
     "ratio_words",
     "remarks",
+    "rules_apply",
     "sampling",
     "tell_budget",
+    "tell_catchments",
     "tell_fewest",
     "tell_move",
     "tell_moves",
@@ -42,5 +47,6 @@ __all__ = [
     "tell_plan",
     "tell_portfolio",
     "tell_setting",
+    "tell_straight_lines",
     "verdict",
 ]

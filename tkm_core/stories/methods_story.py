@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tkm_core.measures import MEASURES
-from tkm_core.methods import describe
-from tkm_core.planning import Compared, decimals
+from tkm_core.methods import OWN, describe
+from tkm_core.planning import Compared, Rules, decimals
 from tkm_core.stories.plan_story import Part
 from tkm_core.wording import listed, number_word, rank_word
 
@@ -83,6 +83,34 @@ def freedom(compared: Sequence[Compared], people: str) -> str:
     return (
         f"{listed(bound)} may build only where one of the {people} stands; {listed(free)} {verb} facilities "
         "anywhere. Part of the difference is that freedom, not the idea of fairness."
+    )
+
+
+def rules_apply(compared: Sequence[Compared], rules: Rules) -> str:
+    """How the methods are compared under rules, which only tilted k-means knows.
+
+    Examples
+    --------
+    >>> from tkm_core.planning import compare_methods
+    >>> from tkm_core.residents import Sites
+    >>> from tkm_core.residents.samples import load_sample
+    >>> town = load_sample("generated", n=100)
+    >>> rules = Rules(sites=Sites(town.lonlat[:20]))
+    >>> rules_apply(compare_methods(town, 2, methods=["tkm", "kmeans++"], rules=rules), rules)
+    'TKM is the plan under your rules. k-means++ plans by straight lines and without them: its facilities are moved to \
+candidate sites, and all are measured by the rules, in a straight line.'
+    """
+    others = [one.short for one in compared if one.name != OWN]
+    own = "TKM is the plan under your rules. " if len(others) < len(compared) else ""
+    if not others:
+        return own.strip()
+    plans, whose = ("plans", "its") if len(others) == 1 else ("plan", "their")
+    where = "candidate sites" if rules.sites is not None else "the nearest junctions of the streets"
+    stay = rules.sites is None and rules.straight
+    move = f"{whose} facilities stay where they are" if stay else f"{whose} facilities are moved to {where}"
+    return (
+        f"{own}{listed(others)} {plans} by straight lines and without them: {move}, and all are measured by the "
+        f"rules, {rules.travel.words}."
     )
 
 

@@ -1,8 +1,18 @@
 """Short stories about a plan: a setting in one sentence, a facility that was moved, what a pinned one costs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tkm_core.planning import Move, Plan, Row, moved, same_facilities
+from tkm_core.planning import (
+    BY_STRAIGHT_LINES,
+    ByStraightLines,
+    Move,
+    Plan,
+    Reached,
+    Row,
+    moved,
+    same_facilities,
+)
 from tkm_core.stories.plan_story import Part, Story, tell
 from tkm_core.units import check_unit, format_length
 from tkm_core.wording import counted, dial_text, listed, singular
@@ -114,6 +124,87 @@ def tell_pins(
         f"{subject}: the longest trip is {cost('largest_distance')} and the average trip {cost('mean_distance')} "
         f"{'than' if 'same' not in cost('mean_distance') else 'as'} if all were free."
     )
+
+
+def tell_straight_lines(
+    other: ByStraightLines,
+    i: int,
+    *,
+    unit: str = "km",
+    standard: float | None = None,
+    people: str = "residents",
+) -> Story:
+    """What planning by straight lines would have cost at setting i, by the rules of the plan.
+
+    Parameters
+    ----------
+    other : ByStraightLines
+        The plan, and what straight lines would have planned.
+    i : int
+        Setting of the plan's dial.
+    unit, standard, people
+        As in `tell_plan`.
+
+    Returns
+    -------
+    Story
+        Its headline is one sentence; its rows set the plan beside straight lines.
+    """
+    plan = other.plan
+    unit = plan.shown_unit(unit)
+    told = tell(
+        plan.evaluation(i, standard),
+        other.evaluation(i, standard),
+        plan.residents.weights,
+        context=f"The fairness dial is at t = {dial_text(plan.t[i])}.",
+        unit=unit,
+        standard=standard,
+        people=people,
+        reference=BY_STRAIGHT_LINES,
+    )
+    rows = {row.key: row for row in told.rows}
+    far, mean = rows["largest_distance"], rows["mean_distance"]
+    headline = (
+        Part(f"Planned by straight lines at the same setting, the farthest {singular(people)} would be "),
+        Part(f"{far.reference_text} {unit}", "worse" if far.tone == "better" else ""),
+        Part(f" away instead of {far.plan_text}, and the average trip would be "),
+        Part(f"{mean.reference_text} {unit}", "worse" if mean.tone == "better" else ""),
+        Part(f" instead of {mean.plan_text}, {plan.rules.travel.words}."),
+    )
+    return replace(told, headline=headline)
+
+
+def tell_catchments(
+    reached: Sequence[Reached], *, of: str, by: str = "on foot", people: str = "residents"
+) -> str:
+    """How many live within each of some travel times, in a sentence.
+
+    Parameters
+    ----------
+    reached : sequence of Reached
+    of : str
+        "a facility", or the name of one.
+    by : str
+        How they travel.
+    people : str
+        Who is served, in the plural.
+
+    Examples
+    --------
+    >>> near = [Reached(5.0, 70.0, 0.07, 1.0, None), Reached(10.0, 250.0, 0.25, 3.0, None)]
+    >>> tell_catchments(near, of="a facility", by="by car", people="homes")
+    'Within 5 min by car of a facility: 70 homes (7 %). Within 10 min: 250 (25 %).'
+    """
+    told = []
+    for place, one in enumerate(reached):
+        count = f"{round(one.people):,}"
+        share = f"({100 * one.share:.0f} %)" if one.share >= 0.01 or not one.people else "(under 1 %)"
+        told.append(
+            f"Within {one.minutes:g} min {by} of {of}: {count} {people} {share}."
+            if place == 0
+            else f"Within {one.minutes:g} min: {count} {share}."
+        )
+    return " ".join(told)
 
 
 def tell_moves(moves: Sequence[Move], total: float, *, before: str, after: str, people: str) -> str:

@@ -1,6 +1,6 @@
 """Streets: a road file becomes a network that answers how long it takes from one place to another."""
 
-from tkm_core.streets.areas import Areas, load_areas
+from tkm_core.streets.areas import Areas, check_areas, load_areas
 from tkm_core.streets.drawing import Lines
 from tkm_core.streets.joining import FAR, Joined
 from tkm_core.streets.loading import load_streets
@@ -22,6 +22,7 @@ __all__ = [
     "Streets",
     "StreetsError",
     "StreetsReport",
+    "check_areas",
     "check_network",
     "load_areas",
     "load_rules",

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import shapely
 
 from tkm_core.arrays import Ints
-from tkm_core.residents import ResidentsError, open_source
-from tkm_core.streets.osm import guarded, open_osm
-from tkm_core.streets.rules import StreetsError, load_rules
+from tkm_core.residents import ResidentsError, Source, open_source
+from tkm_core.streets.osm import TITLE, guarded, open_osm
+from tkm_core.streets.rules import Rules, StreetsError, load_rules
 from tkm_core.streets.ways import check_size
 
 METRES_PER_DEGREE = 111_320.0
@@ -71,26 +71,79 @@ def load_areas(
     Areas
         Compact arrays to draw.
     """
-    table: dict[str, dict[str, list[str]]] = load_rules("walk", rules).table["areas"]
+    table = load_rules("walk", rules)
+    try:
+        with open_source(file, name=name) as source:
+            return read_areas(source, table, name=name or source.name, simplify=simplify)
+    except ResidentsError as error:
+        raise StreetsError(str(error), needs=error.needs) from error
+
+
+def read_areas(source: Source, rules: Rules, *, name: str, simplify: float = 0.0) -> Areas:
+    """Read the water and the parks of an opened file.
+
+    Parameters
+    ----------
+    source : Source
+        Of any kind; only OpenStreetMap files have areas.
+    rules : Rules
+        Their part ``areas`` says what counts as water and as a park.
+    name : str
+        What the planner calls the file.
+    simplify : float
+        Metres by which an outline may be off.
+    """
+    table: dict[str, dict[str, list[str]]] = rules.table["areas"]
     points = 0
     shapes: list[Any] = []
     kinds: list[int] = []
-    try:
-        with open_source(file, name=name) as source:
-            if source.kind in ("pbf", "osm"):
-                shown = name or source.name
-                with guarded(shown):
-                    osmium, opened, store = open_osm(source, shown)
-                    for area in _areas(osmium, opened, store, table):
-                        kind = _kind(area.tags.get, table)
-                        own = [] if kind is None else _polygons(area)
-                        shapes += own
-                        kinds += [kind or 0] * len(own)
-                        points += sum(int(shapely.get_num_coordinates(polygon)) for polygon in own)
-                        check_size(points, shown)
-    except ResidentsError as error:
-        raise StreetsError(str(error), needs=error.needs) from error
+    if source.kind in TITLE:
+        with guarded(name):
+            osmium, opened, store = open_osm(source, name)
+            for area in _areas(osmium, opened, store, table):
+                kind = _kind(area.tags.get, table)
+                own = [] if kind is None else _polygons(area)
+                shapes += own
+                kinds += [kind or 0] * len(own)
+                points += sum(int(shapely.get_num_coordinates(polygon)) for polygon in own)
+                check_size(points, name)
     return _compact(np.array(shapes, dtype=object), np.array(kinds, dtype=np.int16), tuple(table), simplify)
+
+
+def check_areas(areas: Areas) -> None:
+    """Raise ValueError unless the parts of areas fit together: for those that come from another process.
+
+    Examples
+    --------
+    >>> lonlat, one = np.zeros((2, 2), np.float32), np.zeros(1, np.int16)
+    >>> check_areas(Areas(lonlat, (0.0, 0.0), np.array([0, 3]), one, one, ("water",)))
+    Traceback (most recent call last):
+    ...
+    ValueError: These areas are damaged. Read the road file again.
+    """
+    arrays = (areas.lonlat, areas.starts, areas.polygon, areas.kinds)
+    sound = (
+        all(type(array) is np.ndarray for array in arrays)
+        and areas.lonlat.ndim == 2
+        and areas.lonlat.shape[1] == 2
+        and areas.lonlat.dtype == np.float32
+        and all(array.ndim == 1 and array.dtype.kind in "iu" for array in arrays[1:])
+        and len(areas.starts) == len(areas.polygon) + 1
+        and bool((np.diff(areas.starts) >= 0).all())
+        and int(areas.starts[0]) == 0
+        and int(areas.starts[-1]) == len(areas.lonlat)
+        and _numbers(areas.polygon, len(areas.kinds))
+        and _numbers(areas.kinds, len(areas.kind_names))
+        and bool(np.isfinite(areas.lonlat).all())
+    )
+    if not sound:
+        msg = "These areas are damaged. Read the road file again."
+        raise ValueError(msg)
+
+
+def _numbers(array: npt.NDArray[Any], count: int) -> bool:
+    """Whether all are numbers of so many things."""
+    return len(array) == 0 or bool(array.min() >= 0 and array.max() < count)
 
 
 def _areas(osmium: Any, file: Any, store: str, table: dict[str, dict[str, list[str]]]) -> Any:

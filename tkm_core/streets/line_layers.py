@@ -98,6 +98,7 @@ def read_lines(
         read=read,
         file_format=table.file_format,
         notes=notes,
+        columns=tuple(table.names),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tkm_core.progress import Progress, never_falling, part
 from tkm_core.residents import FORMATS, ResidentsError, open_source
+from tkm_core.streets.areas import Areas, read_areas
 from tkm_core.streets.line_layers import Column, read_lines
 from tkm_core.streets.model import Streets
 from tkm_core.streets.network import build_network
@@ -18,6 +19,7 @@ READABLE = (
     "You can upload OpenStreetMap extracts (.osm.pbf, .osm, .osm.gz) or a layer of lines as GeoPackage, "
     "zipped shapefile or GeoJSON"
 )
+FINE = 3.0  # metres by which the outline of a lake or a park may be off
 
 
 def load_streets(
@@ -31,6 +33,7 @@ def load_streets(
     oneway: Column = None,
     speed: Column = None,
     name: str | None = None,
+    areas: bool = False,
     progress: Progress | None = None,
 ) -> Streets:
     """Read a road file and make a network of it. Nothing outside is asked.
@@ -54,6 +57,8 @@ def load_streets(
         one that is recognised is a speed limit, which matters to cars only. False: there is none.
     name : str, optional
         What to call the streets; the file's name by default.
+    areas : bool
+        Read water and parks too, for the ground of a map; only OpenStreetMap files have them.
     progress : callable, optional
         Called with the fraction done and a sentence; what it raises ends the work.
 
@@ -84,9 +89,12 @@ def load_streets(
     report(0.0, "Opening the road file")
     try:
         with open_source(file, name=name, layer=layer) as source:
-            shown = name or source.name
+            shown, ground = name or source.name, None
             if source.kind in TITLE:
-                ways = read_osm(source, table, name=shown, progress=part(report, 0.0, 0.8))
+                ways = read_osm(source, table, name=shown, progress=part(report, 0.0, 0.7))
+                if areas:
+                    report(0.7, "Reading water and parks")
+                    ground = read_areas(source, table, name=shown, simplify=FINE)
             elif FORMATS[source.kind].is_map:
                 ways = read_lines(
                     source, table, layer=layer, crs=crs, road_class=road_class, oneway=oneway, speed=speed
@@ -97,7 +105,7 @@ def load_streets(
     except ResidentsError as error:
         raise StreetsError(_about_streets(error), needs=error.needs) from error
     report(0.8, "Building the network")
-    return _build(ways, table, shown, report)
+    return _build(ways, table, shown, ground, report)
 
 
 def _about_streets(error: ResidentsError) -> str:
@@ -106,7 +114,7 @@ def _about_streets(error: ResidentsError) -> str:
     return f"{text.split(' You can upload ')[0]} {READABLE}." if " You can upload " in text else text
 
 
-def _build(ways: Ways, rules: Rules, name: str, progress: Progress) -> Streets:
+def _build(ways: Ways, rules: Rules, name: str, areas: Areas | None, progress: Progress) -> Streets:
     network, cut = build_network(ways)
     if len(network.start) == 0:
         msg = (
@@ -127,6 +135,7 @@ def _build(ways: Ways, rules: Rules, name: str, progress: Progress) -> Streets:
         km_cut_off=cut.metres / 1000,
         unknown_limits=dict(rules.unknown_limits),
         notes=ways.notes,
+        columns=ways.columns,
     )
     progress(1.0, "The network is ready")
     return Streets(
@@ -136,4 +145,5 @@ def _build(ways: Ways, rules: Rules, name: str, progress: Progress) -> Streets:
         pace=rules.pace,
         class_names=tuple(ways.class_names),
         report=report,
+        areas=areas,
     )

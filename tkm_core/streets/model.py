@@ -11,6 +11,7 @@ from tkm_core.arrays import Floats, Ints
 from tkm_core.progress import Progress
 from tkm_core.residents import WGS84, transform
 from tkm_core.streets import reach
+from tkm_core.streets.areas import Areas
 from tkm_core.streets.drawing import Lines, make_lines
 from tkm_core.streets.joining import FAR, Ground, Joined, Places, as_lonlat
 from tkm_core.streets.network import Network
@@ -18,7 +19,7 @@ from tkm_core.streets.osm import ATTRIBUTION, TITLE
 from tkm_core.streets.places import near_people, neighbours, thin_out
 from tkm_core.streets.report import StreetsReport
 from tkm_core.streets.rules import StreetsError
-from tkm_core.streets.travel import Graph, cost_table, make_graph
+from tkm_core.streets.travel import DIRECTIONS, Graph, cost_table, make_graph
 
 
 class Streets:
@@ -40,6 +41,8 @@ class Streets:
         Classes of streets.
     report : StreetsReport
         What was read, and what was cut off.
+    areas : Areas or None
+        Water and parks, if they were asked for.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class Streets:
         pace: float,
         class_names: tuple[str, ...],
         report: StreetsReport,
+        areas: Areas | None = None,
     ) -> None:
         self.network = network
         self.mode = mode
@@ -58,6 +62,7 @@ class Streets:
         self.pace = pace
         self.class_names = class_names
         self.report = report
+        self.areas = areas
         self._graphs: dict[tuple[str, bool], Graph] = {}
 
     def __repr__(self) -> str:
@@ -205,20 +210,27 @@ class Streets:
             progress=progress,
         )
 
-    def route(self, from_lonlat: Places, to_lonlat: Places) -> reach.Route:
+    def route(self, from_lonlat: Places, to_lonlat: Places, *, direction: str = "there") -> reach.Route:
         """The quickest way from one place to another.
 
         Parameters
         ----------
         from_lonlat, to_lonlat : array-like of shape (2,)
             Longitude and latitude.
+        direction : {"there", "back"}
+            "back": the way from the second to the first, drawn in that order.
 
         Returns
         -------
         Route
             ``lonlat`` to draw, ``minutes`` and ``metres``.
         """
+        if direction not in DIRECTIONS:
+            msg = f"direction must be “there” or “back”, not {direction!r}."
+            raise StreetsError(msg)
         ends = [as_lonlat(place) for place in (from_lonlat, to_lonlat)]
+        if direction == "back":
+            ends.reverse()
         if any(len(end) != 1 for end in ends):
             msg = "A route leads from one place to one place."
             raise StreetsError(msg)
@@ -271,7 +283,7 @@ class Streets:
         options: dict[str, Any] = {"direction": direction, "limit": max(limits)}
         cost = self.travel_times(places, self.at_junctions(), **options).min(axis=0)
         graph = self._graph("minutes", reverse=direction == "back")
-        return [reach.catchment(self.ground, graph, cost, places, limit, around) for limit in limits]
+        return reach.catchments(self.ground, graph, cost, places, limits, around)
 
     def lines(self, *, simplify: float = 0.0, classes: Sequence[str] | None = None) -> Lines:
         """The streets to draw, as compact arrays.

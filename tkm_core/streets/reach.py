@@ -1,5 +1,6 @@
 """The way between two places, and what can be reached from places within some minutes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
-from tkm_core.arrays import Floats
+from tkm_core.arrays import Bools, Floats
 from tkm_core.residents import WGS84, transform
 from tkm_core.streets.joining import Ground, Joined
 from tkm_core.streets.network import Network, lengths
@@ -157,10 +158,15 @@ def _part(points: Floats, along: Floats, begin: float, end: float) -> Floats:
     return np.concatenate([ends[:1], inner, ends[1:]])
 
 
-def catchment(
-    ground: Ground, graph: Graph, cost: Floats, sources: Joined, minutes: float, around: float = AROUND
-) -> Catchment:
-    """What is reached within some minutes of any of the sources.
+def catchments(
+    ground: Ground,
+    graph: Graph,
+    cost: Floats,
+    sources: Joined,
+    limits: Sequence[float],
+    around: float = AROUND,
+) -> list[Catchment]:
+    """What is reached within some minutes of any of the sources, for each limit.
 
     Parameters
     ----------
@@ -172,11 +178,38 @@ def catchment(
         Minutes from the nearest source to every junction.
     sources : Joined
         The places.
-    minutes : float
-        The limit.
+    limits : sequence of float
+        Minutes, in any order.
     around : float
         Metres on either side of a street that count as reached.
     """
+    found: dict[float, Catchment] = {}
+    inner, covered = shapely.MultiPolygon(), np.zeros(len(graph.metres), dtype=bool)
+    for minutes in sorted(set(limits)):  # from the inside outwards: what is covered need not be merged again
+        edges, begins, ends, whole = _reached(graph, cost, sources, minutes)
+        new = ~covered[edges]
+        lines = _cut(
+            ground.lines[edges[new]], *(side[new] / graph.metres[edges[new]] for side in (begins, ends))
+        )
+        area = shapely.union_all(shapely.buffer(shapely.simplify(lines, FINE), around, quad_segs=2))
+        inner, covered = shapely.union(inner, area), covered | whole
+        shown = _without_small_holes(shapely.simplify(inner, FINE))
+        shape = shapely.transform(shown, lambda xy: transform(xy, ground.crs, WGS84))
+        polygons = [
+            np.asarray(ring.coords)[:, :2]
+            for polygon in shapely.get_parts(shapely.orient_polygons(shape))
+            for ring in (polygon.exterior, *polygon.interiors)
+            if not ring.is_empty
+        ]
+        metres = _covered(edges, begins, ends)
+        found[minutes] = Catchment(minutes, np.unique(edges), metres, polygons, shape)
+    return [found[minutes] for minutes in limits]
+
+
+def _reached(
+    graph: Graph, cost: Floats, sources: Joined, minutes: float
+) -> tuple[npt.NDArray[Any], Floats, Floats, Bools]:
+    """Stretches of edges that are reached: edge, and metres from where to where; and which edges are so as a whole."""
     left = minutes - cost
     ahead = np.minimum(np.maximum(left[graph.start], 0) / graph.along, graph.metres)
     back = np.minimum(np.maximum(left[graph.end], 0) / graph.against, graph.metres)
@@ -196,18 +229,7 @@ def catchment(
     own = near & ~whole[edge]
     some.append((edge[own], from_at[own], to_at[own]))
     edges, begins, ends = (np.concatenate(column) for column in zip(*some, strict=True))
-    metres = _covered(edges, begins, ends)
-    lines = _cut(ground.lines[edges], begins / graph.metres[edges], ends / graph.metres[edges])
-    area = shapely.union_all(shapely.buffer(shapely.simplify(lines, FINE), around, quad_segs=2))
-    area = _without_small_holes(shapely.simplify(area, FINE))
-    shape = shapely.transform(area, lambda xy: transform(xy, ground.crs, WGS84))
-    polygons = [
-        np.asarray(ring.coords)[:, :2]
-        for polygon in shapely.get_parts(shapely.orient_polygons(shape))
-        for ring in (polygon.exterior, *polygon.interiors)
-        if not ring.is_empty
-    ]
-    return Catchment(minutes, np.unique(edges), metres, polygons, shape)
+    return edges, begins, ends, whole
 
 
 def _without_small_holes(area: Any) -> Any:

@@ -27,6 +27,8 @@ class StreetsReport:
         Speed limits that could not be understood, with how often they occur.
     warnings, notes : list of str
         What to check, and what is good to know.
+    columns : tuple of str
+        Of a layer of lines: those that can be chosen for the class, the direction and the speed of a street.
     """
 
     file_format: str
@@ -42,6 +44,7 @@ class StreetsReport:
     unknown_limits: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         share = self.km_cut_off / max(self.km + self.km_cut_off, 1e-9)

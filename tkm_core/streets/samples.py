@@ -44,4 +44,4 @@ def sample_streets(key: str, *, mode: str = "walk", progress: Progress | None = 
         having = ", ".join(one.key for one in SAMPLES.values() if one.streets_file)
         msg = f"{what}. These have: {having}."
         raise StreetsError(msg)
-    return load_streets(file, mode=mode, name=sample.title, progress=progress)
+    return load_streets(file, mode=mode, name=sample.title, areas=True, progress=progress)

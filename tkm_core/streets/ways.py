@@ -34,6 +34,8 @@ class Ways:
         Lines that were read as streets, also those closed to the mode.
     notes : list of str
         What a planner should know about how the file was understood.
+    columns : tuple of str
+        Of a layer of lines, whatever is in them.
     """
 
     lonlat: Floats
@@ -46,6 +48,7 @@ class Ways:
     read: int
     file_format: str = ""
     notes: list[str] = field(default_factory=list)
+    columns: tuple[str, ...] = ()
 
 
 def check_length(points: int, name: str) -> None:

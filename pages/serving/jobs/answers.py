@@ -28,6 +28,7 @@ NAMES = {
     "tkm_core.residents.model": {"Residents", "ResidentsError"},
     "tkm_core.residents.report": {"Column", "Dropped", "Report"},
     "tkm_core.sites.travel": {"TravelTable"},
+    "tkm_core.streets.areas": {"Areas"},
     "tkm_core.streets.model": {"Streets"},
     "tkm_core.streets.network": {"Network"},
     "tkm_core.streets.report": {"StreetsReport"},

@@ -18,7 +18,7 @@ from tkm_core.export import LARGEST, PlanFile
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents, Zones
 from tkm_core.sites import TravelTable
-from tkm_core.streets import Streets, check_network
+from tkm_core.streets import Streets, check_areas, check_network
 
 READER_MODULES = ("pages.serving.jobs.rehearsal",)
 READERS = 2  # one is ready while another is replaced; one address never has both
@@ -106,7 +106,15 @@ def plan_file(key: str, content: bytes, progress: Progress) -> PlanFile:
     return found
 
 
-def streets(key: str, name: str, content: bytes, mode: str, progress: Progress) -> Streets:
+def streets(
+    key: str,
+    name: str,
+    content: bytes,
+    mode: str,
+    progress: Progress,
+    *,
+    columns: Mapping[str, Any] | None = None,
+) -> Streets:
     """Streets as `load_streets` reads them, in a process for this one read.
 
     Parameters
@@ -119,18 +127,23 @@ def streets(key: str, name: str, content: bytes, mode: str, progress: Progress) 
     mode : {"walk", "bicycle", "car"}
     progress : callable
         As in `JobPool.run`.
+    columns : mapping, optional
+        Of a layer of lines: as `load_streets` takes them.
 
     Raises
     ------
     StreetsError
         If it is no road file, or has no streets for the mode.
     """
-    asked = ("streets", key, name, mode)
+    chosen = dict(columns or {})
+    asked = ("streets", key, name, mode, tuple(chosen.items()))
     about = _about_files(len(content))
     found: Streets = readers().run(
-        asked, reading.streets, name, content, mode, about=about, progress=progress
+        asked, reading.streets, name, content, mode, chosen, about=about, progress=progress
     )
     check_network(found.network, len(found.class_names))
+    if found.areas is not None:
+        check_areas(found.areas)
     return found
 
 

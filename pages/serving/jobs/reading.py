@@ -48,11 +48,17 @@ def residents(
     return found
 
 
-def streets(name: str, content: bytes, mode: str, progress: Progress) -> "Streets":  # noqa: ARG001  as above
+def streets(
+    name: str,
+    content: bytes,
+    mode: str,
+    columns: Mapping[str, Any],
+    progress: Progress,  # noqa: ARG001  as above
+) -> "Streets":
     """Streets from the content of a road file."""
     from tkm_core.streets import load_streets
 
-    return load_streets(content, mode=mode, name=name)
+    return load_streets(content, mode=mode, name=name, areas=True, **columns)
 
 
 def zones(
