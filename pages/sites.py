@@ -258,7 +258,7 @@ def _road_file(place: cities.City) -> None:
     if given is not None:
         content = given.getvalue()
         try:
-            upload.roads(given.name, content, place.residents)
+            rules.read_roads(given.name, content, place.residents)
         except (StreetsError, ResidentsError, ValueError) as problem:
             st.error(markdown.escaped(str(problem)), icon=":material/error:")
             return

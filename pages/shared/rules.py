@@ -238,6 +238,14 @@ def _along(mode: str, home: Residents) -> AlongStreets:
     return along
 
 
+def read_roads(name: str, content: bytes, residents: Residents) -> None:
+    """Read a road file once, before it is kept: what cannot be read, or is of another city, is said at once."""
+    with st.spinner("Reading the streets", show_time=True):
+        digest = KeptFile(name, content).digest
+        found = files.streets(digest, name, content, "walk", state.still_here)
+    AlongStreets(found).check(residents)
+
+
 def choose_columns(file: KeptFile, columns: tuple[tuple[str, str], ...]) -> None:
     """Read a layer of lines by other columns; those that do not fit are said and not taken."""
     chosen = {role: False if name == NO_COLUMN else name for role, name in columns}

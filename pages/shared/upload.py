@@ -15,7 +15,6 @@ from pages.serving.config import config
 from pages.serving.jobs import files
 from pages.shared import state, understood
 from pages.shared.markdown import escaped
-from tkm_core.planning import AlongStreets
 from tkm_core.residents import (
     SHAPEFILE_PARTS,
     Existing,
@@ -117,7 +116,7 @@ class Uploader:
 
     def _forget_corrections(self) -> None:
         self._draft.files, self._draft.token = [], ""
-        corrected = [self._fix(name) for name in (*ROLES, *FREE, *PARTS, "keep_suspect")]
+        corrected = [self._fix(name) for name in (*ROLES, *FREE, *PARTS, "keep_suspect", "total")]
         state.forget_widgets(f"{self.prefix}title", *corrected)
 
     def discard(self) -> None:
@@ -132,7 +131,7 @@ class Uploader:
 
     def keep(self, token: str) -> None:
         """Put the files aside under the token of what was made of them, with the answers, and make room for others."""
-        names = [self._fix(name) for name in (*ROLES, *FREE, *PARTS, "keep_suspect")]
+        names = [self._fix(name) for name in (*ROLES, *FREE, *PARTS, "keep_suspect", "total")]
         answers = {name: state.widget(name) for name in names if state.widget(name) is not None}
         state.visit().brought = state.Brought(token, self._draft.files, answers)
         self.discard()
@@ -154,6 +153,11 @@ class Uploader:
                 found[name] = False if value == NONE else value
         if state.widget(self._fix("keep_suspect")):
             found["keep_suspect"] = True
+        if state.widget(self._fix("total")):
+            found["total"] = float(state.widget(self._fix("total")))
+        area = state.widget(self._fix("within"))
+        if area is not None:
+            found["within"] = area.getvalue()
         return found
 
     def once(self, key: str, make: Callable[[], T]) -> T:
@@ -194,6 +198,26 @@ class Uploader:
                     self._free(name, [], report)
             if "weight" in self.roles:
                 st.checkbox("Keep points at (0, 0) and lone points far away", key=self._fix("keep_suspect"))
+        if "weight" in self.roles:
+            self._part_and_total()
+
+    def _part_and_total(self) -> None:
+        """Only a part of the file, and an official number of people: what population rasters mostly need."""
+        with st.expander("Only a part of it, or another number of people", icon=":material/crop:"):
+            st.file_uploader(
+                "Cut to an area",
+                type=["geojson", "json", "gpkg", "kml", "zip"],
+                key=self._fix("within"),
+                help="A file of polygons (GeoJSON, GeoPackage, KML, zipped shapefile): only who lives inside is read.",
+            )
+            st.number_input(
+                "Official number of people",
+                min_value=0.0,
+                step=1000.0,
+                format="%.0f",
+                key=self._fix("total"),
+                help="Everyone then counts more or less, so that all together are so many. 0: as counted.",
+            )
 
     def _likely(self, name: str, suggestions: list[tuple[str, str]]) -> None:
         """The likeliest answers as buttons: one click instead of a search through a list."""
@@ -350,14 +374,6 @@ def zones(given: list[NamedBytes]) -> Zones:
     key = _digest(given, {})
     parts = [(file.name, file.getvalue()) for file in given]
     return ZONES.once(key, lambda: files.zones(key, parts, state.still_here))
-
-
-def roads(name: str, content: bytes, residents: Residents) -> None:
-    """Read a road file once, before it is kept: what cannot be read, or is of another city, is said at once."""
-    with st.spinner("Reading the streets", show_time=True):
-        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
-        found = files.streets(digest, name, content, "walk", state.still_here)
-    AlongStreets(found).check(residents)
 
 
 def _digest(given: list[NamedBytes], chosen: Mapping[str, Any], more: str = "") -> str:

@@ -1,6 +1,7 @@
 """Questions about an upload are answered by a click, in a planner's words."""
 
 import io
+import json
 import zipfile
 
 from streamlit.testing.v1 import AppTest
@@ -159,3 +160,15 @@ def test_why_a_column_was_taken_is_told_in_full(opened: Opened) -> None:
     table = app.table[0].value
     assert table["Taken as"].tolist() == ["Longitude or easting", "Latitude or northing", "not used"]
     assert "its values fit degrees" in table["Why"][0]
+
+
+def test_a_part_of_a_file_and_an_official_number(opened: Opened) -> None:
+    app = upload(opened, "homes.csv", HOMES)
+    app.button(key="fix_weight_households").click().run()
+    box = {"type": "Polygon", "coordinates": [[[12, 52], [13.1, 52], [13.1, 53], [12, 53], [12, 52]]]}
+    app.file_uploader(key="fix_within").upload("area.geojson", json.dumps(box).encode(), "").run()
+    assert not app.exception
+    inside = [i for i in range(30) if round(13 + i / 99, 4) <= 13.1]
+    assert f"{sum(i + 1 for i in inside)} residents in {len(inside)} places" in text(app)
+    app.number_input(key="fix_total").set_value(1100.0).run()
+    assert f"1,100 residents in {len(inside)} places" in text(app)
