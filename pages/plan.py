@@ -13,6 +13,7 @@ from pages.shared import (
     markdown,
     notices,
     plans,
+    proofs,
     scenarios,
     screen,
     sidebar,
@@ -32,7 +33,9 @@ def render() -> None:
     notices.show()
     k = address.get("k")
     with_pins, new = live_plan.pinned(place, k)
-    plan = dial.with_setting(plans.plan_of(with_pins, new))
+    made = plans.plan_of(with_pins, new)
+    proofs.begin(with_pins, new, made)
+    plan = dial.with_setting(made)
     _presentation()
     sidebar.keep(plan)
     scenarios.at_the_side(with_pins, plan)
@@ -92,9 +95,7 @@ def _under_rules(place: cities.City, plan: Plan, i: int) -> None:
     told = [*plan.rules.sentences(place.people), *plan.remarks]
     if not told:
         return
-    proof = plan.proof(i)
-    if proof:
-        st.markdown(f":material/verified: **{markdown.escaped(proof)}**")
+    proofs.show(plan, i, plans.key_of(place, plan.k))
     st.markdown("\n".join(f"- :gray[{markdown.escaped(sentence)}]" for sentence in told))
 
 

@@ -82,6 +82,9 @@ class Config:
         100, "jobs that may wait in line, half of them from one address; more are turned away", 1, 10_000
     )
     job_minutes: int = _setting(30, "longest time one job may take", 1, 1_440)
+    proof_seconds: int = _setting(
+        30, "seconds spent in the background on proving how good a plan on sites is; 0: none", 0, 600
+    )
     port: int = _setting(8501, "port the server listens on", 1, 65_535)
     address: str = _setting(
         "0.0.0.0",  # noqa: S104  within a container; a proxy decides who reaches it

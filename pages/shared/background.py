@@ -49,6 +49,11 @@ class BackgroundWork:
         self._ended.wait(PATIENCE)  # what is done at once needs no bar
 
     @property
+    def stopped(self) -> bool:
+        """Whether it was given up."""
+        return self._stopped.is_set()
+
+    @property
     def running(self) -> bool:
         """Whether it is neither done nor stopped."""
         return not (self._ended.is_set() or self._stopped.is_set())

@@ -11,6 +11,7 @@ from pages.serving.jobs import tasks
 from pages.shared import kept_data, long_work, references
 from pages.shared.cache import caches
 from pages.shared.cities import City
+from tkm_core.arrays import Floats
 from tkm_core.export import PlanFile, Restored
 from tkm_core.figures import DrawnDeck, DrawnFigure
 from tkm_core.planning import FREE, NONE_EXISTING, Plan, Reference, usual_reference
@@ -45,11 +46,25 @@ def against(place: City, plan: Plan, reference: Reference) -> Plan:
     if plan.reference == reference:
         return plan
     found = caches().results.once(
-        ("against", _key(place, plan.k), _path(plan), reference),
+        ("against", _key(place, plan.k), _path(plan), _proof(plan), reference),
         lambda: plan.against(reference),
         weight=max(1.0, len(place.residents) / 50_000),
     )
     return cast("Plan", found)
+
+
+def prove(place: City, k: int, seconds: float, progress: Progress) -> None:
+    """Spend some seconds on the proof of a plan, and keep the plan with what was found in place of the one before."""
+    key = _key(place, k)
+    before = caches().plans.get(key)
+    if before is not None:
+        better = before.with_proof_of(_make(place, k, progress, t=before.t, prove=seconds))
+        caches().plans.put(key, better, _weight(place))
+
+
+def key_of(place: City, k: int) -> Hashable:
+    """What the plan for k facilities is kept under."""
+    return _key(place, k)
 
 
 def part_of_other_work(place: City, k: int, progress: Progress) -> Plan:
@@ -62,8 +77,8 @@ def part_of_other_work(place: City, k: int, progress: Progress) -> Plan:
     )
 
 
-def _make(place: City, k: int, progress: Progress) -> Plan:
-    if place.scenario:
+def _make(place: City, k: int, progress: Progress, t: Floats | None = None, prove: float = 0.0) -> Plan:
+    if place.scenario and not prove:
         return _as_saved(place, k, progress) or part_of_other_work(replace(place, scenario=""), k, progress)
     return tasks.plan(
         place.residents,
@@ -71,6 +86,8 @@ def _make(place: City, k: int, progress: Progress) -> Plan:
         existing=place.existing,
         closed=place.closed,
         rules=place.rules,
+        t=t,
+        prove=prove,
         random_state=SEED,
         progress=progress,
     )
@@ -99,6 +116,11 @@ def _key(place: City, k: int) -> Hashable:
 def _path(plan: Plan) -> bytes:
     """A digest of where a plan's facilities stand: one from a file may differ from the one made here."""
     return blake2b(plan.t.tobytes() + plan.path.centers.tobytes(), digest_size=16).digest()
+
+
+def _proof(plan: Plan) -> bytes:
+    """A digest of what is proven about a plan: it gets better with time."""
+    return b"" if plan.gap is None else blake2b(plan.gap.tobytes(), digest_size=16).digest()
 
 
 def _weight(place: City) -> float:

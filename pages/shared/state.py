@@ -106,6 +106,10 @@ class Visit:
         The long work that the planner stopped.
     background : BackgroundWork or None
         Work beside the page, running or done.
+    proof : BackgroundWork or None
+        Work on the proof of the plan that was looked at last.
+    proven : dict
+        Seconds that were spent on the proof of each plan.
     units : str
         The units in which the service standard was drawn.
     kept_plans : list of str
@@ -134,6 +138,8 @@ class Visit:
     stop: float | None = None
     stopped: str = ""
     background: "BackgroundWork | None" = None
+    proof: "BackgroundWork | None" = None
+    proven: dict[Hashable, float] = field(default_factory=dict)
     units: str = ""
     kept_plans: list[str] = field(default_factory=list)
     compared: dict[Hashable, dict[str, dict[str, float]]] = field(default_factory=dict)

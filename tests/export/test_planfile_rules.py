@@ -1,6 +1,7 @@
 """Plans that follow rules in plan files and tables."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -78,3 +79,19 @@ def test_a_proof_gets_better_with_time() -> None:
     assert plan.gap is not None
     assert (better.gap <= plan.gap + 1e-12).all()
     assert better.proof(2) == "No plan on these sites is better."
+
+
+def test_of_two_proofs_the_better_bound_stays_and_no_plan_gets_worse() -> None:
+    home, sites, minutes = town()
+    rules = tkm.Rules(ByTable(minutes, "min", sites.lonlat), sites)
+    plan = make_plan(home, 3, rules=rules, t=[0.0, 1.0, np.inf])
+    assert plan.grounds is not None
+    assert plan.grounds.cost is not None
+    dearer = replace(
+        plan, grounds=replace(plan.grounds, cost=1.1 * plan.grounds.cost, bound=plan.grounds.cost)
+    )
+    kept = plan.with_proof_of(dearer)
+    assert kept.path is plan.path
+    assert kept.gap is not None
+    assert not kept.open_proof
+    assert (dearer.with_proof_of(plan).grounds.cost == plan.grounds.cost).all()

@@ -1,7 +1,10 @@
 """The page Sites: rules are made there, travel in the address, and every plan follows them."""
 
 import json
+import re
+from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from pages import how_many
 from pages.live_map import Drawing, Site, Zone
 from pages.serving.jobs import files
+from pages.shared import proofs
 from pages.shared.rules import Places
 from tests.pages.conftest import SENT, Opened, live, turn_to
 from tkm_core.progress import silent
@@ -104,6 +108,36 @@ def test_too_little_room_is_said_with_numbers(opened: Opened) -> None:
     assert not app.exception
     assert "200" in app.error[0].value
     assert "932" in app.error[0].value
+
+
+def test_the_proof_gets_better_while_the_planner_looks(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first bound for the longest trip is not closed; a few seconds close them."""
+    rng = np.random.default_rng(0)
+    places = rng.normal([-121.35, 38.6], 0.12, (40, 2))
+    rows = "\n".join(f"S{n},{lat:.5f},{lon:.5f}" for n, (lon, lat) in enumerate(places))
+    app = opened("sites", k="4", t="inf")
+    app.file_uploader(key="sites_file").upload("many.csv", f"name,lat,lon\n{rows}".encode(), "text/csv").run()
+    app.button(key="use_sites").click().run()
+    begun: list[Any] = []
+    monkeypatch.setattr(proofs, "FIRST", 30)  # it ends by itself, well before
+    monkeypatch.setattr(proofs, "BackgroundWork", lambda key, label, work: begun.append(work) or Done(key))
+    turn_to(app, "plan")
+    assert re.search(r"No plan on these sites can be more than [\d.]+ % better", text(app))
+    begun[0](silent)  # what the thread would do
+    app.run()
+    assert not app.exception
+    assert "No plan on these sites is better." in text(app)
+
+
+@dataclass(frozen=True)
+class Done:
+    """Work beside the page that has ended."""
+
+    key: object
+    running: bool = False
+    stopped: bool = False
 
 
 def test_numbers_without_room_are_left_out_of_how_many_and_said(

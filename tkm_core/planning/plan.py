@@ -7,6 +7,7 @@ import shapely
 
 from tkm_core.planning import areas
 from tkm_core.planning.dial import chosen_between, stop_between
+from tkm_core.planning.grounds import PROVED
 from tkm_core.planning.layout import NONE_EXISTING
 from tkm_core.planning.measured import Measured
 from tkm_core.planning.reference import Reference
@@ -215,7 +216,35 @@ class Plan(Measured):
             closed=self.closed, pinned=self.existing.pinned, rules=self.rules, prove=seconds,
             random_state=self.random_state, progress=progress,
         )  # fmt: skip
-        return plan.against(self.reference)
+        return self.with_proof_of(plan.against(self.reference))
+
+    @property
+    def open_proof(self) -> bool:
+        """Whether something is left to prove: some setting may still have a better plan."""
+        return self.gap is not None and bool((self.gap > PROVED).any())
+
+    def with_proof_of(self, other: "Plan") -> "Plan":
+        """The better of two plans for the same problem, with the better bound of the two at every setting.
+
+        Parameters
+        ----------
+        other : Plan
+            With the same settings, compared with the same.
+
+        Returns
+        -------
+        Plan
+            The other one, unless it costs more at some setting.
+        """
+        mine, found = self.grounds, other.grounds
+        if mine is None or found is None or not np.array_equal(self.t, other.t):
+            return self
+        if mine.cost is None or mine.bound is None or found.cost is None or found.bound is None:
+            return self
+        better = bool((found.cost <= mine.cost * (1 + PROVED)).all())
+        best, grounds, cost = (other, found, found.cost) if better else (self, mine, mine.cost)
+        bound = np.minimum(np.maximum(mine.bound, found.bound), cost)
+        return replace(best, grounds=replace(grounds, bound=bound), _stops={})
 
     def service_areas(self, i: int) -> list[shapely.Geometry]:
         """The area that each facility serves at setting i, in degrees.

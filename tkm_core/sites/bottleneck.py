@@ -14,6 +14,7 @@ from tkm_core.sites.cover import smallest_cover
 from tkm_core.sites.solver import Deadline
 
 PATIENCE = 0.1  # of the time that is left: for one set cover
+NEAR = 2e-3  # relative: linear programs narrow it down so far
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,13 @@ class Bottleneck:
     sites: Ints | None
 
 
-def least_burden(burden: Floats, n_free: int, fixed: Ints, known: float, deadline: Deadline) -> Bottleneck:
+def least_burden(
+    burden: Floats, n_free: int, fixed: Ints, known: float, deadline: Deadline, *, whole: bool = True
+) -> Bottleneck:
     """Narrow down the least largest burden of ``burden`` (m, n), no more than the ``known`` one of some plan.
 
-    It may end at any time with what is proven by then.
+    Linear programs narrow it down first, whole ones (unless they are not wanted) close what those leave open. It may
+    end at any time with what is proven by then.
 
     >>> line = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
     >>> least_burden(line, 2, np.empty(0, np.int64), 4.0, Deadline(10, lambda *_: None)).bound
@@ -43,16 +47,20 @@ def least_burden(burden: Floats, n_free: int, fixed: Ints, known: float, deadlin
     values = np.concatenate([[low], between, [known]]) if low < known else np.array([low])
     # every plan has at least values[least]; one with values[most] is known; from values[unknown] on it is hard to say
     least, most, sites = 0, len(values) - 1, None
-    unknown = most
-    while least < unknown and deadline.left > 0:
-        middle = (least + unknown) // 2
-        limit = values[middle]
-        part = deadline.part(max(PATIENCE * deadline.left, 0.05))
-        found, needed = smallest_cover((burden <= limit)[:, waiting > limit], part, enough=n_free)
-        if needed > n_free:
-            least = middle + 1
-        else:
-            if len(found) <= n_free:
-                most, sites = middle, found
-            unknown = middle
+    close = NEAR * max(abs(float(values[-1])), abs(float(values[0])))
+    for exact in (False, True)[: 1 + whole]:
+        unknown = most
+        while least < unknown and deadline.left > 0 and (exact or values[unknown] - values[least] > close):
+            middle = (least + unknown) // 2
+            limit = values[middle]
+            part = deadline.part(max(PATIENCE * deadline.left, 0.05) if exact else deadline.left)
+            found, needed = smallest_cover(
+                (burden <= limit)[:, waiting > limit], part, enough=n_free, whole=exact
+            )
+            if needed > n_free:
+                least = middle + 1
+            else:
+                if len(found) <= n_free:
+                    most, sites = middle, found
+                unknown = middle
     return Bottleneck(float(values[least]), float(values[most]), sites)

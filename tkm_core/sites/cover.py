@@ -101,11 +101,13 @@ def fewest_sites(
     return FewestSites(len(sites), sites, bound)
 
 
-def smallest_cover(covers: Bools, deadline: Deadline, enough: int | None = None) -> tuple[Ints, int]:
+def smallest_cover(
+    covers: Bools, deadline: Deadline, enough: int | None = None, *, whole: bool = True
+) -> tuple[Ints, int]:
     """Sites (rows) that cover every resident (column), and a number that no cover is smaller than.
 
     With ``enough`` it ends as soon as it is known whether so many are enough: then either the sites are no more than
-    that, or the bound is.
+    that, or the bound is. Without ``whole`` the linear program alone has to tell, which is quick and may not know.
     """
     if covers.shape[1] == 0:
         return np.empty(0, np.int64), 0
@@ -125,7 +127,7 @@ def smallest_cover(covers: Bools, deadline: Deadline, enough: int | None = None)
     )  # fmt: skip
     if run(model, deadline) == highspy.HighsModelStatus.kOptimal:
         bound = _whole_bound(small, np.asarray(model.getSolution().row_dual))
-        if bound >= len(found) or (enough is not None and bound > enough):
+        if not whole or bound >= len(found) or (enough is not None and bound > enough):
             return names[found], bound
         model.changeColsIntegrality(
             m, np.arange(m, dtype=np.int32), np.full(m, highspy.HighsVarType.kInteger)

@@ -23,7 +23,8 @@ MOST_STEPS, FEWEST_STEPS, HANDED = (
 )  # subgradient steps: at first, in large tables, with a neighbour's prices
 BRANCHED = 400  # sites up to which branching is worth it
 APART = 8  # stops that prices are carried, more or less
-SHARE = 0.25  # of the time that is left, at most, for one t
+SHARE, FIRST_SHARE = 0.25, 0.1  # of the time that is left, at most, for one t: later, and at first
+STEEP = 0.7  # of the gap: what one resident's burden has to leave at best to be looked at
 
 
 @dataclass
@@ -90,15 +91,18 @@ class Proof:
             rough = [i for i in open_ if self.gap(i) > ROUGH and i not in self.looked]
             if not open_:
                 return
-            i = max(rough or open_, key=lambda stop: self.gap(stop) * self._apart(stop))
+            # far from those that were looked at, as prices are handed on; of these where least is open, as it is quick
+            i = min(rough or open_, key=lambda stop: (-self._apart(stop), self.gap(stop)))
             deadline.text = f"Proving how good the plan is: stop {i + 1}, {100 * self.gap(i):.2g} % to go"
             # also if it is left early: another may gain more
             self.looked.add(i)
             if not rough:
                 self.done.add(i)
-            part = deadline.part(max(SHARE * deadline.left, 1.0))
+            part = deadline.part(max((FIRST_SHARE if rough else SHARE) * deadline.left, 1.0))
             if math.isinf(self.tilts[i]):
                 self._farthest(i, part)
+            elif rough and self._steep(i):
+                self._someone(i, part)
             else:
                 self._sum(i, part, thorough=not rough)
                 self._hand_on(i, deadline)
@@ -149,6 +153,37 @@ class Proof:
             if better is not None:
                 self._better(i, names[better])
             self._raise(i, priced.phi(bound))
+
+    def _burdens(self, i: int, F: Floats) -> Floats:
+        """Logarithms of what residents bear at squared distances F, as shares of all people."""
+        weights = self.search.table.weights
+        return np.log(weights / weights.sum()) + float(self.tilts[i]) * F
+
+    def _heaviest(self, i: int) -> float:
+        """The largest burden in the plan at stop i."""
+        return float(self._burdens(i, self.search.table.F[self.found[i].sites].min(axis=0)).max())
+
+    def _steep(self, i: int) -> bool:
+        """Whether one resident's burden may say more than the linear program, which is poor where few are all."""
+        t, value = float(self.tilts[i]), self.found[i].value
+        return t > 0 and STEEP * self.gap(i) * t * value > t * value - self._heaviest(i)
+
+    def _someone(self, i: int, deadline: Deadline) -> None:
+        """Finite but large t: what somebody bears in every plan is most of the sum."""
+        table, t, search = self.search.table, float(self.tilts[i]), self.search
+        found = least_burden(
+            self._burdens(i, table.F), search.n_free, search.fixed, self._heaviest(i), deadline, whole=False
+        )
+        # whoever bears it is so far away at least, which says something at every other t, too
+        apart = np.maximum((found.bound - self._burdens(i, np.zeros(len(table.weights)))) / t, 0.0)
+        for j in range(len(self.tilts)):
+            here = float(self.tilts[j])
+            if not 0 < here < math.inf or self.found[j].value <= 0:
+                continue
+            others = np.sort(self._burdens(j, table.F.min(axis=0)))[:-1]
+            total = np.logaddexp.reduce(np.append(others, self._burdens(j, apart).min()))
+            # a difference of logarithms: rounding is relative to the exponents
+            self._raise(j, float(total - SAFE * (1.0 + abs(total) + here * table.far)) / here)
 
     def _farthest(self, i: int, deadline: Deadline) -> None:
         """Infinite t: the p-center problem."""

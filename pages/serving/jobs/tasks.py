@@ -74,6 +74,11 @@ def health() -> Health:
     return replace(plans, running=running, waiting=waiting, well=plans.well and reads.well)
 
 
+def others_wait() -> bool:
+    """Whether somebody waits for a worker: work that is not urgent gives way."""
+    return pool().health().waiting > 0
+
+
 def plan(
     residents: Residents,
     k: int,
@@ -81,6 +86,8 @@ def plan(
     existing: Existing | None = None,
     closed: tuple[int, ...] = (),
     rules: Rules = FREE,
+    t: Floats | None = None,
+    prove: float = 0.0,
     random_state: int,
     progress: Progress,
 ) -> Plan:
@@ -97,6 +104,10 @@ def plan(
         Which of them the plan closes, counted from 0.
     rules : Rules
         What the plan has to follow.
+    t : ndarray, optional
+        Settings of the dial; by default those where the plan changes.
+    prove : float
+        Seconds to spend on proving how good it is.
     random_state : int
     progress : callable
         As in `JobPool.run`.
@@ -117,9 +128,23 @@ def plan(
         closed,
         rules.fingerprint,
         _digest(groups),
+        b"" if t is None else t.tobytes(),
+        prove,
     )
+    dial = (None if t is None else t.copy(), prove)
     made: Plan = _elsewhere(
-        key, _plan, residents, k, fixed, pinned, closed, rules, random_state, groups=groups, progress=progress
+        key,
+        _plan,
+        residents,
+        k,
+        fixed,
+        pinned,
+        closed,
+        rules,
+        dial,
+        random_state,
+        groups=groups,
+        progress=progress,
     )
     # where a table knows only some places, pins stand at the nearest of them
     kept = made.existing if existing is None else replace(existing, lonlat=made.existing.lonlat)
@@ -284,10 +309,12 @@ def _plan(
     pinned: int,
     closed: tuple[int, ...],
     rules: Rules,
+    dial: tuple[Floats | None, float],
     random_state: int,
     progress: Progress,
 ) -> Plan:
-    """A plan with its curve."""
+    """A plan with its curve; `dial` has its settings and the seconds of its proof."""
+    t, prove = dial
     made = make_plan(
         residents,
         k,
@@ -295,7 +322,9 @@ def _plan(
         pinned=pinned,
         closed=closed,
         rules=rules,
-        with_t=USUAL_T,
+        t=t,
+        with_t=USUAL_T if t is None else None,
+        prove=prove,
         random_state=random_state,
         progress=part(progress, 0.0, 0.85),
     )
