@@ -12,10 +12,11 @@ from streamlit.testing.v1 import AppTest
 
 from pages import how_many
 from pages.live_map import Drawing, Site, Zone
-from pages.serving.jobs import files
+from pages.serving.jobs import files, tasks
 from pages.shared import proofs
 from pages.shared.rules import Places
 from tests.pages.conftest import SENT, Opened, live, turn_to
+from tkm_core.planning import make_plan
 from tkm_core.progress import silent
 from tkm_core.residents import SAMPLES, Zones, load_sample
 from tkm_core.sites import read_travel, site_path
@@ -113,11 +114,12 @@ def test_too_little_room_is_said_with_numbers(opened: Opened) -> None:
 def test_the_proof_gets_better_while_the_planner_looks(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first bound for the longest trip is not closed; a few seconds close them."""
-    rng = np.random.default_rng(0)
-    places = rng.normal([-121.35, 38.6], 0.12, (40, 2))
+    """It begins with the setting at which most is open, by the library on the same sites."""
+    places = np.random.default_rng(0).normal([-121.35, 38.6], 0.12, (40, 2)).round(5)
     rows = "\n".join(f"S{n},{lat:.5f},{lon:.5f}" for n, (lon, lat) in enumerate(places))
-    app = opened("sites", k="4", t="inf")
+    plan = make_plan(load_sample("sacramento"), 4, sites=places, with_t=tasks.USUAL_T)
+    assert plan.open_proof
+    app = opened("sites", k="4", t=repr(float(plan.t[plan.gap.argmax()])))
     app.file_uploader(key="sites_file").upload("many.csv", f"name,lat,lon\n{rows}".encode(), "text/csv").run()
     app.button(key="use_sites").click().run()
     begun: list[Any] = []
