@@ -269,6 +269,18 @@ def test_a_road_file_is_taken_into_use_and_its_columns_can_be_chosen(opened: Ope
     assert any("from home to the facility" in told.value for told in app.markdown)
     app.selectbox(key="roads_oneway").select("einbahn").run()
     assert any("“einbahn” is taken for the oneway of a street" in told.value for told in app.markdown)
+    turn_to(app, "plan")
+    assert not app.exception
+    assert live(app).map["catchments"] is None
+    app.selectbox(key="catchments").select("all").run()
+    reach = json.loads(SENT[live(app).map["catchments"]])
+    assert reach["at"] == live(app).map["at"]
+    assert [band["minutes"] for band in reach["bands"]] == [20, 15, 10, 5]
+    assert "Within 5 min on foot of a facility: " in text(app)
+    app.toggle(key="straight_lines").set_value(True).run()
+    assert not app.exception
+    assert "Planned by straight lines at the same setting" in text(app)
+    turn_to(app, "sites")
     app.button(key="no_roads").click().run()
     assert app.radio(key="by").options == ["Straight lines"]
 

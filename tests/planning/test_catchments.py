@@ -9,9 +9,10 @@ import shapely
 
 import tkm_core as tkm
 from tests.streets.cities import STEP, as_xml, grid
-from tkm_core.figures import live_catchments
+from tkm_core import export
+from tkm_core.figures import Look, html_report, live_catchments
 from tkm_core.planning import MINUTES, AlongStreets, Plan, catchments, make_plan
-from tkm_core.stories import tell_catchments
+from tkm_core.stories import tell_catchments, tell_plan
 
 BLOCK = np.array([111.3195, 110.5743])  # metres of a block from west to east, and from south to north
 SIDE = 15
@@ -75,3 +76,20 @@ def test_who_goes_straight_has_no_catchments(town: tkm.Residents, plan: Plan) ->
         catchments(make_plan(town, 1, t=[0]), 0)
     with pytest.raises(ValueError, match="There is no facility 2"):
         catchments(plan, 0, 2)
+
+
+def test_exports_and_report_say_how_trips_were_measured_and_whose_streets_they_are(plan: Plan) -> None:
+    layers = export.all_layers(plan, 1)
+    assert list(layers) == ["facilities", "who_goes_where", "service_areas", "catchments"]
+    for frame in layers.values():
+        assert set(frame["measured"]) == {"on foot along the streets"}
+        assert set(frame["attribution"]) == {"© OpenStreetMap contributors"}
+    assert layers["catchments"]["within_min"].tolist() == list(MINUTES)
+    unit = plan.units[0]
+    page = html_report(plan, 1, tell_plan(plan, 1, unit=unit), Look(unit=unit), title="Town")
+    assert page.count("© OpenStreetMap contributors") == 2  # on the map, and below
+    assert "Distances are straight lines" not in page
+    assert f'stroke="{Look().palette.street}"' in page
+    straight = make_plan(plan.residents, 1, t=[0.0])
+    assert "attribution" not in export.facilities(straight, 0)
+    assert "OpenStreetMap" not in html_report(straight, 0, tell_plan(straight, 0), Look(), title="Town")
