@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from tkm_core.arrays import Floats, Ints
 from tkm_core.clustering.descent import box
 from tkm_core.clustering.frame import Frame
 from tkm_core.clustering.streamed.compiled import add_moments, find_bins
-from tkm_core.partitions import Block, PartitionError, Passes, Rows
+from tkm_core.partitions import Block, PartitionError, Passes, Piece, Rows
 from tkm_core.progress import Progress, silent
 
 SIDES = {1: 1 << 16, 2: 512, 3: 64}  # cells along each axis
@@ -31,13 +32,34 @@ class Survey:
     people: Floats  # weights of the sample, each times the rows it stands for
 
 
+@dataclass(frozen=True)
+class FirstBlock:
+    """The first block of a piece; the others are not read."""
+
+    piece: Piece
+    n_rows: int | None = None
+
+    @property
+    def name(self) -> str:
+        """That of the piece."""
+        return self.piece.name
+
+    def blocks(self) -> Iterator[Block]:
+        """The block."""
+        yield from islice(self.piece.blocks(), 1)
+
+    def delayed(self) -> "FirstBlock":
+        """Itself: only files say their range without a pass, and workers read those by themselves."""
+        return self
+
+
 def survey(passes: Passes, report: Progress = silent) -> Survey:
     """Find the range and take a sample; where the files say their range, of a few pieces only."""
     rows = passes.rows
     if rows.box is not None and rows.n_rows is not None and rows.n_columns in SIDES:
         every = max(1, len(rows.pieces) // LOOKED_AT)
-        some = Rows(rows.name, rows.n_columns, rows.pieces[::every])
-        found = Passes(some, passes.client)(_look_at_first, _together, None, report, "Looking at the data")
+        some = Rows(rows.name, rows.n_columns, tuple(FirstBlock(piece) for piece in rows.pieces[::every]))
+        found = Passes(some, passes.client)(_look, _together, None, report, "Looking at the data")
         return Survey(*rows.box, rows.n_rows, found.sample, found.people)
     found = passes(_look, _together, None, report, "Finding where the rows lie")
     if found.count == 0:
@@ -52,11 +74,6 @@ def _look(blocks: Iterator[Block], _: None) -> Survey:
     return (
         _together(parts) if parts else Survey(np.array([]), np.array([]), 0, np.empty((0, 0)), np.array([]))
     )
-
-
-def _look_at_first(blocks: Iterator[Block], _: None) -> Survey:
-    """The same of the first block alone: the others are not read."""
-    return _look(iter([block for block, _ in zip(blocks, range(1), strict=False)]), None)
 
 
 def _of_block(block: Block) -> Survey:
