@@ -201,3 +201,11 @@ def test_sgd_at_t_zero_approaches_kmeans():
     nf = TiltedKMeans(3, t=0, solver="sgd", max_iter=1500, random_state=0).fit(blobs)
     plain = KMeans(3, n_init=5, random_state=0).fit(blobs)
     assert evaluate(blobs, nf.cluster_centers_).sse == pytest.approx(plain.inertia_ / 500, rel=0.05)
+
+
+def test_a_few_very_far_residents_do_not_mislead_the_search():
+    X = np.random.default_rng(10).standard_t(2, size=(3000, 2))
+    X /= np.sqrt(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean())
+    best = TiltedKMeans(8, t=1, n_init=32, random_state=0).fit(X).tilted_sse_
+    for seed in range(4):
+        assert TiltedKMeans(8, t=1, random_state=seed).fit(X).tilted_sse_ <= best * 1.005

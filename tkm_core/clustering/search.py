@@ -73,6 +73,17 @@ class Search:
         return spread(self.middle.X, self.middle.weights) ** 2
 
     @cached_property
+    def tail(self) -> float:
+        """The variance per axis of a normal distribution in which the far residents weigh as much as they do here.
+
+        With f the squared distance to the mean, mean f² / mean f is d + 2 times that variance. Where a few live very
+        far out it is much larger than the variance of the data, and t is strong sooner.
+        """
+        X, shares = self.middle.X, self.middle.weights / self.middle.weights.sum()
+        f = ((X - shares @ X) ** 2).sum(axis=1)
+        return float(shares @ f**2) / (float(shares @ f) * (X.shape[1] + 2)) if f.any() else 0.0
+
+    @cached_property
     def walk(self) -> Problem:
         """The level on which the path over t is walked."""
         return self._cells(max(WALK, 100 * self.full.n_free))
@@ -92,7 +103,7 @@ class Search:
         return self._levels[count]
 
     def _mild(self, t: float) -> bool:
-        return float(t) * self.variance <= MILD_TILT
+        return float(t) * max(self.variance, self.tail) <= MILD_TILT
 
     def _effort(self, t: float) -> Effort:
         """How hard to search at t; less where the columns are so many that every descent takes long."""
