@@ -33,9 +33,7 @@ def render() -> None:
     notices.show()
     k = address.get("k")
     with_pins, new = live_plan.pinned(place, k)
-    made = plans.plan_of(with_pins, new)
-    proofs.begin(with_pins, new, made)
-    plan = dial.with_setting(made)
+    plan = dial.with_setting(proofs.newest(with_pins, new, plans.plan_of(with_pins, new)))
     _presentation()
     sidebar.keep(plan)
     scenarios.at_the_side(with_pins, plan)
@@ -150,7 +148,17 @@ def _groups(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
     if plan.residents.groups is None:
         return
     groups = plans.kept(place, plan, ("groups", i, look.unit), lambda: by_group(plan, i, unit=look.unit))
-    with st.expander(f"How each of the {len(groups)} groups fares", icon=":material/groups:"):
+    equal = bool(address.get("equal"))
+    with st.expander(f"How each of the {len(groups)} groups fares", icon=":material/groups:", expanded=equal):
+        if place.saved is None and not plan.rules.limited:
+            st.toggle(
+                "Every group counts the same",
+                value=equal,
+                key="equal_here",
+                on_change=_weigh_groups,
+                help="A small group then weighs as much as a large one when places are chosen. The figures stay by "
+                "people.",
+            )
         st.dataframe(
             markdown.groups_table(groups, plan.reference.heading, place.people),
             hide_index=True,
@@ -159,6 +167,12 @@ def _groups(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
         st.markdown(
             ":small[:gray[The group with the longest average trip comes first. The groups are those of your file.]]"
         )
+
+
+def _weigh_groups() -> None:
+    """Let every group count the same, or everyone: the plan is another one then."""
+    address.put("equal", "1" if state.widget("equal_here") else "")
+    live_plan.replan()
 
 
 def _tradeoff(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:

@@ -144,6 +144,11 @@ def pins(place: City, pinned_plan: Plan, k: int, look: Look) -> None:
         st.button("Set free", key="unpin", icon=":material/keep_off:", type="tertiary", on_click=_set_free)
 
 
+def replan() -> None:
+    """Ask for the whole page to be drawn anew; in a callback of a part that redraws alone."""
+    state.visit().live_map.replan = True
+
+
 def replan_if_asked() -> None:
     """Draw the whole page if a facility was pinned or set free: the plan is another one."""
     live = state.visit().live_map

@@ -25,7 +25,17 @@ class _GaveWayError(ValueError):
     """Somebody else's work was waiting."""
 
 
-def begin(place: City, k: int, plan: Plan) -> None:
+def newest(place: City, k: int, plan: Plan) -> Plan:
+    """The plan for k facilities with the best proof there is, while work on a better one goes on."""
+    _begin(place, k, plan)
+    work = state.visit().proof
+    if work is None or work.running or place.saved is not None:
+        return plan
+    state.visit().proof_seen = work  # whatever it found is in the plan that is shown now
+    return plans.plan_of(place, k)
+
+
+def _begin(place: City, k: int, plan: Plan) -> None:
     """Work on the proof of the plan for k facilities, unless it is closed, was stopped, or has had its time."""
     work, spent = state.visit().proof, state.visit().proven
     key = plans.key_of(place, k)
@@ -59,10 +69,9 @@ def show(plan: Plan, i: int, key: Hashable) -> None:
     if not told:
         return
     work = state.visit().proof
-    running = work is not None and work.key == key and work.running
     with st.container(horizontal=True, vertical_alignment="center", key="proof_row"):
         st.markdown(f":material/verified: **{escaped(told)}**", width="content")
-        if running and work is not None:
+        if work is not None and work.key == key and work is not state.visit().proof_seen:
             st.fragment(_watch, run_every=LOOK)(work)
 
 

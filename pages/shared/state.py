@@ -108,6 +108,8 @@ class Visit:
         Work beside the page, running or done.
     proof : BackgroundWork or None
         Work on the proof of the plan that was looked at last.
+    proof_seen : BackgroundWork or None
+        The work whose result is shown already.
     proven : dict
         Seconds that were spent on the proof of each plan.
     units : str
@@ -139,6 +141,7 @@ class Visit:
     stopped: str = ""
     background: "BackgroundWork | None" = None
     proof: "BackgroundWork | None" = None
+    proof_seen: "BackgroundWork | None" = None
     proven: dict[Hashable, float] = field(default_factory=dict)
     units: str = ""
     kept_plans: list[str] = field(default_factory=list)

@@ -180,12 +180,13 @@ def test_how_many_answers_for_the_standard_with_proof(opened: Opened) -> None:
 
 def test_groups_that_count_the_same_move_the_plan(opened: Opened) -> None:
     """The worker that places the facilities knows groups by number only."""
-    usual, equal = (
-        opened("plan", dataset="generated", k="3", t="0", **more) for more in ({}, {"equal": "1"})
-    )
-    assert not equal.error
-    assert "Every group counts the same in placing" in text(equal)
-    assert live(equal).sites() != live(usual).sites()
+    app = opened("plan", dataset="generated", k="3", t="0")
+    before = live(app).sites()
+    app.toggle(key="equal_here").set_value(True).run()
+    assert not app.error
+    assert app.query_params["equal"] == "1"
+    assert "Every group counts the same in placing" in text(app)
+    assert live(app).sites() != before
 
 
 def test_a_pin_stands_at_the_nearest_place_of_a_table(opened: Opened) -> None:
