@@ -165,7 +165,11 @@ def _table(
     """Every measure of every method, the best in each column marked; those left out look so."""
     absent, kept = [describe(name).title for name in unable], plan.n_existing
     standard = screen.standard(place)
-    st.html(methods_charts.method_table(compared, look, standard, kept=kept, absent=absent))
+    st.html(
+        methods_charts.method_table(
+            compared, look, standard, kept=kept, absent=absent, stand=place.rules.where_words
+        )
+    )
     st.html('<p class="er-swipe">Swipe the table sideways to see every column.</p>')
     has_own = (place.rules == FREE or not place.rules.plain) and any(one.name == OWN for one in compared)
     own = " TKM is the plan of the Plan page." if has_own else ""

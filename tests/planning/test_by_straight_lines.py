@@ -5,6 +5,7 @@ import pytest
 
 import tkm_core as tkm
 from tests.streets.cities import STEP, Way, as_xml
+from tkm_core.figures import Look, methods_charts
 from tkm_core.planning import (
     BY_STRAIGHT_LINES,
     FREE,
@@ -120,6 +121,8 @@ def test_methods_are_compared_along_the_streets(plan: Plan, town: tkm.Residents)
     assert "min" in plan._repr_html_()
     assert "km" not in plan._repr_html_()
     assert "k-means++ and JKL plan by straight lines" in rules_apply(found, rules)
+    page = methods_charts.method_table(found, Look(unit="min"), stand=rules.where_words)
+    assert page.count("2, on junctions") == 3
     alone = judge_by_rules(plan, solve(town, "kmeans++", 2, t=1.0, patience=10), t=1.0)
     assert alone.evaluation.mean_distance == pytest.approx(usual.evaluation.mean_distance)
 

@@ -214,6 +214,7 @@ def method_table(
     *,
     kept: int = 0,
     absent: Sequence[str] = (),
+    stand: str = "",
 ) -> str:
     """Every measure of every method as an HTML table, the best of each column marked; it scrolls where it is wide.
 
@@ -227,6 +228,8 @@ def method_table(
         How many of everyone's facilities exist already.
     absent : sequence of str
         Names of methods that were left out because they cannot keep existing facilities.
+    stand : str
+        Where the facilities of all methods stand, if rules say so: "on junctions".
     """
     colors = look.palette
     columns: list[tuple[str, list[str], list[bool]]] = []
@@ -238,7 +241,9 @@ def method_table(
             columns.append((measure.heading(look.unit, standard), texts, best(compared, key, look.unit)))
     plain = [False] * len(compared)
     columns.append(("Time, s", [_short(one.solution.seconds, 2) for one in compared], plain))
-    where = [f"on {look.people}" if one.solution.centers_are_points else "anywhere" for one in compared]
+    where = [
+        stand or (f"on {look.people}" if one.solution.centers_are_points else "anywhere") for one in compared
+    ]
     sites = [
         f"{len(one.solution.centers) - kept} new, {kept} existing"
         if kept

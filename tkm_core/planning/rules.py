@@ -78,6 +78,13 @@ class Rules:
         return self.travel is STRAIGHT or self.travel == STRAIGHT
 
     @property
+    def where_words(self) -> str:
+        """Where facilities have to stand, in two words: "on sites", "on junctions"; "" for anywhere."""
+        if self.sites is not None:
+            return "on sites"
+        return "on junctions" if isinstance(self.travel, AlongStreets) else ""
+
+    @property
     def zoned(self) -> bool:
         """Whether zones say where facilities may stand."""
         return self.only_in is not None or self.not_in is not None
