@@ -7,7 +7,7 @@ made on the fly in a temporary folder (1.8 GB for 100 million rows) and removed.
 import argparse
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -83,16 +83,20 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def run(rows: int = ROWS, few: int = MEMORY_ROWS) -> list[Row]:
-    """All cases."""
+def run() -> list[Row]:
+    """All cases at the size of the aims."""
+    return list(cases(ROWS, MEMORY_ROWS))
+
+
+def cases(rows: int, few: int) -> Iterator[Row]:
+    """All cases, each as soon as it is measured."""
     few = min(few, rows)
-    found: list[Row] = []
     with TemporaryDirectory() as folder:
         many = write(Path(folder) / "many", rows)
         less = write(Path(folder) / "few", few) if few < rows else many
         X, people = _in_memory(less)
-        found += in_memory(less, X, people)
-        found += peers(less, X, people)
+        yield from in_memory(less, X, people)
+        yield from peers(less, X, people)
         del X, people
         plain = min(plain_pass(many) for _ in range(2))
         seconds: dict[str, float] = {}
@@ -110,7 +114,7 @@ def run(rows: int = ROWS, few: int = MEMORY_ROWS) -> list[Row]:
         plain = min(plain, plain_pass(many))
         at = f"{rows / 1e6:,.0f} M rows x 2 with weights, k = {K}, 61 t"
         passes, gain = seconds["2"] / plain, seconds["1"] / seconds["2"]
-        found += [
+        found: list[Row] = [
             {
                 "case": f"{at}: plan on two workers, in plain pyarrow passes",
                 "measured": passes,
@@ -121,11 +125,11 @@ def run(rows: int = ROWS, few: int = MEMORY_ROWS) -> list[Row]:
             {"case": f"{at}: most memory of a worker", "measured": memory / 1e9, "unit": "GB", "target": 1.5},
             {"case": f"{at}: one worker against two", "measured": gain, "target": 1.6, "least": True},
         ]
+        yield from found
         if few < rows:
             growth = seconds["2"] / seconds["few"] / (rows / few)
             case = f"growth from {few / 1e6:,.0f} M to {rows / 1e6:,.0f} M rows, in rows"
-            found.append({"case": case, "measured": growth, "target": 1.0})
-    return found
+            yield {"case": case, "measured": growth, "target": 1.0}
 
 
 def _in_memory(where: str) -> tuple[Floats, Floats]:
@@ -200,6 +204,6 @@ if __name__ == "__main__":
         "--few", type=float, default=MEMORY_ROWS, help="of the one that is also planned in memory"
     )
     chosen = parser.parse_args()
-    for row in run(int(chosen.rows), int(chosen.few)):
+    for row in cases(int(chosen.rows), int(chosen.few)):
         figure, target, met = spelled(dict(row))
-        print(f"{figure:>22}  {target:>9}  {met:<6}  {row['case']}")
+        print(f"{figure:>22}  {target:>9}  {met:<6}  {row['case']}", flush=True)
