@@ -88,6 +88,7 @@ export class Editor extends GroundMap {
     if (this.removed) return;
     if (!(data.seen < this.seq)) this.stand(data.drawing); // else it is older than what the planner did since
     if (!this.dressed) this.takeUp(data);
+    else if (!(data.seen < this.seq)) this.line.answered();
     this.dressGround();
     this.dressed += 1;
     if (moved) this.look();

@@ -149,8 +149,8 @@ def test_quick_edits_on_a_slow_server_are_all_followed(visit: Visit, maps: str) 
     expect(page.locator(".live-map[data-ground=laid]")).to_have_count(1)
     page.get_by_role("button", name="Add site").click()
     for n in range(5):
+        page.wait_for_timeout(320 if n else 0)
         page.mouse.click(*spot(page, 500 + 40 * n, 300))
-        page.wait_for_timeout(320)
     leave(page, "Editor")  # before the server has heard of all
     assert len(agreed(page)["sites"]) == 7
     page.get_by_role("button", name="Remove all").click()  # the page may change the drawing, too
