@@ -96,6 +96,19 @@ def test_the_farthest_is_as_near_as_a_p_center_allows(k):
     assert np.sqrt(path.city_cost[0]) == pytest.approx(radii[high], rel=1e-9)
 
 
+# spopt 0.7.0 with HiGHS on the same table: PMedian with squared distances and shares of people, PCenter with distances
+SPOPT = {(2, 0.0): 22776498.186828822, (4, 0.0): 10886153.77656829,
+         (1, np.inf): 11577.3**2, (4, np.inf): 7403.1**2, (7, np.inf): 5150.3**2}  # fmt: skip
+
+
+@pytest.mark.parametrize(("k", "t"), SPOPT)
+def test_the_ends_of_the_dial_are_those_that_spopt_finds(k, t):
+    D, w = roads()
+    path = site_path(D, k, t=[t], sample_weight=w, random_state=0).improve(30)
+    assert path.proved.all()
+    assert path.city_cost[0] == pytest.approx(SPOPT[k, t], rel=1e-6)
+
+
 @pytest.mark.parametrize("reach", [3500.0, 5000.0, 8000.0, 20_000.0])
 def test_the_fewest_sites_within_reach(reach):
     D, w = roads()
