@@ -33,7 +33,7 @@ def render() -> None:
     notices.show()
     k = address.get("k")
     with_pins, new = live_plan.pinned(place, k)
-    plan = dial.with_setting(proofs.newest(with_pins, new, plans.plan_of(with_pins, new)))
+    plan = proofs.newest(with_pins, new)
     _presentation()
     sidebar.keep(plan)
     scenarios.at_the_side(with_pins, plan)

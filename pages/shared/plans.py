@@ -53,11 +53,13 @@ def against(place: City, plan: Plan, reference: Reference) -> Plan:
     return cast("Plan", found)
 
 
-def prove(place: City, k: int, seconds: float, progress: Progress) -> None:
-    """Spend some seconds on the proof of a plan, and keep the plan with what was found in place of the one before."""
+def prove(place: City, k: int, t: Floats, seconds: float, progress: Progress) -> None:
+    """Spend some seconds on the proof of a plan at settings t; the plan is kept with what was found."""
     key = _key(place, k)
     before = caches().plans.get(key)
     if before is not None:
+        for own in np.setdiff1d(t, before.t):
+            before = before.with_stop(float(own))
         better = before.with_proof_of(_make(place, k, progress, t=before.t, prove=seconds))
         caches().plans.put(key, better, _weight(place))
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.serving.config import config
 from pages.serving.jobs import tasks
-from pages.shared import address, plans, state
+from pages.shared import address, dial, plans, state
 from pages.shared.background import LOOK, BackgroundWork
 from pages.shared.cities import City
 from pages.shared.markdown import escaped
@@ -25,14 +25,15 @@ class _GaveWayError(ValueError):
     """Somebody else's work was waiting."""
 
 
-def newest(place: City, k: int, plan: Plan) -> Plan:
+def newest(place: City, k: int) -> Plan:
     """The plan for k facilities with the best proof there is, while work on a better one goes on."""
+    plan = dial.with_setting(plans.plan_of(place, k))
     _begin(place, k, plan)
     work = state.visit().proof
     if work is None or work.running or place.saved is not None:
         return plan
     state.visit().proof_seen = work  # whatever it found is in the plan that is shown now
-    return plans.plan_of(place, k)
+    return dial.with_setting(plans.plan_of(place, k))
 
 
 def _begin(place: City, k: int, plan: Plan) -> None:
@@ -42,7 +43,8 @@ def _begin(place: City, k: int, plan: Plan) -> None:
     if work is not None and work.key != key:
         work.stop()
         work = None
-    seconds = _next(spent.get(key, 0))
+    looked = (key, plan.t.tobytes())  # a link may name a setting of its own
+    seconds = _next(spent.get(looked, 0))
     if place.saved is not None or plan.gap is None or not plan.open_proof or not seconds:
         return
     if work is not None and (work.running or work.stopped):
@@ -55,10 +57,10 @@ def _begin(place: City, k: int, plan: Plan) -> None:
                 raise _GaveWayError
 
         try:
-            plans.prove(place, k, float(seconds), told)
+            plans.prove(place, k, plan.t, float(seconds), told)
         except _GaveWayError:
             return
-        spent[key] = seconds
+        spent[looked] = seconds
 
     state.visit().proof = BackgroundWork(key, LABEL, prove)
 

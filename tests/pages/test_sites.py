@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -130,6 +131,19 @@ def test_the_proof_gets_better_while_the_planner_looks(
     begun[0](silent)  # what the thread would do
     app.run()
     assert not app.exception
+    assert "No plan on these sites is better." in text(app)
+
+
+def test_a_setting_that_only_a_link_names_is_proven_too(opened: Opened) -> None:
+    """Between two stops nothing but the bound of the one before is known until it is worked on."""
+    app = opened("plan", dataset="san-francisco", places="sample", table="sample", by="table", k="4", t="1")
+    work = app.session_state["visit"].proof
+    assert work is not None
+    until = time.monotonic() + 50
+    while work.running and time.monotonic() < until:
+        time.sleep(0.1)
+    app.run()
+    assert live(app).t == 1
     assert "No plan on these sites is better." in text(app)
 
 
