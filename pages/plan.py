@@ -71,16 +71,17 @@ def _consequences(place: cities.City, plan: Plan) -> None:
     if screen.presenting():
         _presented(place, plan, i, story, look)
         return
+    charts = _charts(place, plan, i, look)
     with st.container(key="hero"):
-        live_plan.sentence(place, plan, i, story, look, standard)
+        live_plan.sentence(place, plan, i, story, look, standard, charts)
     left, right = st.container(key="body").columns([1.7, 1], gap="medium")
     with left:
         live_plan.dial_and_map(place, plan, i, look, standard)
     with right, st.container(gap="xsmall"):
-        st.table(markdown.figures_table(story, alone=_is_today(plan)), border="horizontal", hide_index=True)
+        _key_figures(plan, story)
         if plan.k:
-            _tradeoff(place, plan, i, look)
-        _distances(place, plan, i, look)
+            _tradeoff(place, plan, i, look, charts)
+        _distances(place, plan, i, look, charts)
     _under_rules(place, plan, i)
     straight_lines.show(place, plan, i, look)
     _groups(place, plan, i, look)
@@ -105,8 +106,14 @@ def _presented(place: cities.City, plan: Plan, i: int, story: Story, look: figur
     with right:
         with st.container(key="hero"):
             live_plan.sentence(place, plan, i, story, look, screen.standard(place))
-        st.table(markdown.figures_table(story, alone=_is_today(plan)), border="horizontal", hide_index=True)
+        _key_figures(plan, story)
     address.write()
+
+
+def _key_figures(plan: Plan, story: Story) -> None:
+    """The table of key figures; it follows the dial by its key."""
+    with st.container(key="key_figures"):
+        st.table(markdown.figures_table(story, alone=_is_today(plan)), border="horizontal", hide_index=True)
 
 
 def _is_today(plan: Plan) -> bool:
@@ -114,28 +121,54 @@ def _is_today(plan: Plan) -> bool:
     return plan.is_today and plan.reference.kind == "today"
 
 
-def _distances(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
+def _charts(place: cities.City, plan: Plan, at: int, look: figures.Look) -> live_plan.Charts:
+    """How the two charts are drawn at a setting of the dial, which now is `at`."""
+    x, y, budget, standard = address.get("x"), address.get("y"), address.get("budget"), screen.standard(place)
+    straight = straight_lines.on_tradeoff(place, plan, at, x, y)
+    others = compared_methods.on_tradeoff(plan, x, y) | straight
+    before = plan.reference_evaluation(standard)
+
+    def tradeoff(i: int) -> figures.DrawnFigure:
+        return figures.tradeoff(
+            plan, i, look, utility=x, fairness=y, budget=budget, others=others, height=222
+        )
+
+    def distances(i: int) -> figures.DrawnFigure:
+        now = plan.evaluation(i, standard)
+        return figures.distances(
+            now,
+            now if _is_today(plan) else before,
+            plan.residents.weights,
+            look,
+            heading=plan.reference.heading,
+            standard=standard,
+            height=208,
+        )
+
+    return live_plan.Charts(
+        {"tradeoff": tradeoff, "distances": distances},
+        (x, y, budget, tuple(others.items())),
+        # the plan by straight lines would have to be measured anew at every setting
+        ("distances",) if straight else ("tradeoff", "distances"),
+    )
+
+
+def _chart(
+    name: str, charts: live_plan.Charts, place: cities.City, plan: Plan, i: int, look: figures.Look
+) -> figures.DrawnFigure:
+    """A chart at setting i, drawn once for all who look at the same."""
+    what = (name, i, look, screen.standard(place), charts.depend_on)
+    return plans.drawn(place, plan, what, lambda: charts.drawn[name](i))
+
+
+def _distances(place: cities.City, plan: Plan, i: int, look: figures.Look, charts: live_plan.Charts) -> None:
     """Which share of people lives within a distance, in this plan and in what it is compared with."""
     standard = screen.standard(place)
-    evaluation, before = plan.evaluation(i, standard), plan.reference_evaluation(standard)
-    if _is_today(plan):
-        before = evaluation
+    evaluation = plan.evaluation(i, standard)
+    before = evaluation if _is_today(plan) else plan.reference_evaluation(standard)
     st.markdown(f"**Who lives how near** :gray[share of {markdown.escaped(place.people)} within a distance]")
     st.plotly_chart(
-        plans.drawn(
-            place,
-            plan,
-            ("distances", i, look, standard),
-            lambda: figures.distances(
-                evaluation,
-                before,
-                plan.residents.weights,
-                look,
-                heading=plan.reference.heading,
-                standard=standard,
-                height=208,
-            ),
-        ),
+        _chart("distances", charts, place, plan, i, look),
         theme=None,
         config=figures.CONFIG,
         key="distances",
@@ -175,7 +208,7 @@ def _weigh_groups() -> None:
     live_plan.replan()
 
 
-def _tradeoff(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
+def _tradeoff(place: cities.City, plan: Plan, i: int, look: figures.Look, charts: live_plan.Charts) -> None:
     """What fairness costs; a click on the curve turns the dial."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**Trade-off** :gray[as the dial turns]", width="content")
@@ -191,23 +224,14 @@ def _tradeoff(place: cities.City, plan: Plan, i: int, look: figures.Look) -> Non
                     key=name,
                     persist_state="session",
                 )
-    x, y, budget = address.get("x"), address.get("y"), address.get("budget")
-    others = compared_methods.on_tradeoff(plan, x, y) | straight_lines.on_tradeoff(place, plan, i, x, y)
     st.plotly_chart(
-        plans.drawn(
-            place,
-            plan,
-            ("tradeoff", i, look, x, y, budget, tuple(others.items())),
-            lambda: figures.tradeoff(
-                plan, i, look, utility=x, fairness=y, budget=budget, others=others, height=222
-            ),
-        ),
+        _chart("tradeoff", charts, place, plan, i, look),
         theme=None,
         config=figures.CONFIG,
         key="tradeoff",
         on_select=lambda: _take_clicked(plan),
         selection_mode="points",
-        alt=figures.tradeoff_words(plan, i, x, y, look),
+        alt=figures.tradeoff_words(plan, i, address.get("x"), address.get("y"), look),
     )
 
 

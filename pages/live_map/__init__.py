@@ -200,7 +200,16 @@ def show_editor(
     _component("live_map", isolated=True)(key=key, data=data, on_said_change=on_said)
 
 
-def show_sentence(told: bytes, now: Sequence[Any], *, at: int, seen: int, key: str, group: str) -> None:
+def show_sentence(
+    told: bytes,
+    now: Sequence[Any],
+    *,
+    at: int,
+    seen: int,
+    key: str,
+    group: str,
+    figures: bytes | None = None,
+) -> None:
     """Draw the sentence about the setting the dial stands at.
 
     Parameters
@@ -211,12 +220,16 @@ def show_sentence(told: bytes, now: Sequence[Any], *, at: int, seen: int, key: s
         From `live_words`: the same for the setting `at`, so that it can be read before the rest has arrived.
     at, seen, key, group
         As for `show_map`.
+    figures : bytes, optional
+        JSON with, for every setting, the ``rows`` of the table of key figures and what changes in the ``charts``, by
+        their keys. Without it they fade while the dial is elsewhere.
     """
     data = {
         "kind": "sentence",
         "module": assets.entry(),
         "sheets": [assets.sheet("sentence.css")],
         "told": assets.address_of(told, f"{key}-told.json"),
+        "figures": _address(figures, f"{key}-figures.json"),
         "now": list(now),
         "at": at,
         "seen": seen,

@@ -1,5 +1,6 @@
 // The sentence about the setting that the dial stands at, in the same frame as the map.
 
+import { fadeFigures, showFigures } from './figures.js';
 import { Group } from './group.js';
 import { element } from './page.js';
 import { json, nearest, parsed } from './plan_data.js';
@@ -22,6 +23,10 @@ export class Sentence {
     /** @type {number[]} */
     this.t = [];
     this.url = '';
+    /** @type {import('./figures.js').Figures[] | null} */
+    this.figures = null; // of every setting, for what stands beside the map
+    this.beside = '';
+    this.figured = -1; // the setting whose figures are shown
     this.width = 0;
     this.sizes = new ResizeObserver(() => this.keepRoom());
     this.sizes.observe(this.root);
@@ -52,6 +57,10 @@ export class Sentence {
   async update(data) {
     this.now = data.now;
     this.at = data.at;
+    if (!((this.group.last.seq ?? 0) > data.seen)) {
+      this.figured = data.at; // the page has drawn it
+      fadeFigures(false);
+    }
     if (!((this.group.last.seq ?? 0) > data.seen)) this.say(data.now); // or the dial has gone on meanwhile
     if (data.told !== this.url) {
       this.told = null;
@@ -63,6 +72,12 @@ export class Sentence {
       this.keepRoom(true);
       if ((this.group.last.seq ?? 0) > data.seen) this.follow(this.group.last);
     }
+    if (data.figures !== this.beside) {
+      this.figures = null;
+      this.beside = data.figures;
+      const found = data.figures ? await json(data.figures) : null;
+      if (this.beside === data.figures) this.figures = found;
+    }
   }
 
   /** @param {import('./group.js').News} news */
@@ -70,6 +85,10 @@ export class Sentence {
     if (dial === undefined || !this.told) return;
     const at = nearest(this.t, dial);
     this.say(at === this.at ? this.now : this.told[at]);
+    if (at === this.figured) return;
+    this.figured = at;
+    if (this.figures) showFigures(this.figures[at], at !== this.at);
+    else fadeFigures(at !== this.at);
   }
 
   /** @param {Told} told */

@@ -1,17 +1,19 @@
 """The live map of the Plan page: what it is given, and what follows from what a planner does on it."""
 
 import contextlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import orjson
 import streamlit as st
 
 from pages.live_map import Scene, show_map, show_sentence, told_json
-from pages.shared import address, dial, plans, reach, rules, screen, state
+from pages.shared import address, dial, markdown, plans, reach, rules, screen, state
 from pages.shared.cities import City
 from tkm_core import figures
-from tkm_core.figures import Look, MapGround
+from tkm_core.figures import DrawnFigure, Look, MapGround
 from tkm_core.planning import Plan
 from tkm_core.residents import Existing, Report
 from tkm_core.stories import Story, tell_budget, tell_move, tell_pins
@@ -67,8 +69,35 @@ def prepared(place: City, plan: Plan, look: Look, standard: float) -> Prepared:
     return plans.kept(place, plan, ("live", look.unit, standard), make)
 
 
-def sentence(place: City, plan: Plan, i: int, story: Story, look: Look, standard: float) -> None:
-    """The sentence about this setting, and about all others while the dial turns."""
+@dataclass(frozen=True)
+class Charts:
+    """The charts beside the map.
+
+    Attributes
+    ----------
+    drawn : mapping
+        By the key of each chart, how it is drawn at a setting.
+    depend_on : hashable
+        What else they depend on.
+    following : tuple of str
+        Which of them follow the dial while it turns; the others fade.
+    """
+
+    drawn: Mapping[str, Callable[[int], DrawnFigure]]
+    depend_on: Hashable
+    following: tuple[str, ...] = ()
+
+
+def sentence(
+    place: City,
+    plan: Plan,
+    i: int,
+    story: Story,
+    look: Look,
+    standard: float,
+    charts: Charts | None = None,
+) -> None:
+    """The sentence about this setting, and about all others while the dial turns; table and charts follow it."""
     budget = address.get("budget")
     stories = prepared(place, plan, look, standard).stories
     told = [_words(one, plan, number, budget) for number, one in enumerate(stories)]
@@ -79,7 +108,32 @@ def sentence(place: City, plan: Plan, i: int, story: Story, look: Look, standard
         seen=state.visit().live_map.seen,
         key="live_sentence",
         group=GROUP,
+        figures=_figures(place, plan, stories, look, standard, charts or Charts({}, ())),
     )
+
+
+def _figures(
+    place: City, plan: Plan, stories: Sequence[Story], look: Look, standard: float, charts: Charts
+) -> bytes | None:
+    """The table and the charts at every setting; None where there is one setting, or too many people to measure."""
+    if len(plan) == 1 or len(plan.residents) > figures.TOLD_AT_MOST:
+        return None
+    what = ("figures", look, standard, charts.following, charts.depend_on)
+    return plans.kept(place, plan, what, lambda: _figures_json(stories, charts))
+
+
+def _figures_json(stories: Sequence[Story], charts: Charts) -> bytes:
+    changes = {
+        key: figures.followed([charts.drawn[key](i) for i in range(len(stories))]) for key in charts.following
+    }
+    settings = [
+        {
+            "rows": markdown.figures_cells(story),
+            "charts": {key: change[i] for key, change in changes.items() if change is not None},
+        }
+        for i, story in enumerate(stories)
+    ]
+    return orjson.dumps(settings, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def _words(story: Story, plan: Plan, i: int, budget: float) -> list[Any]:

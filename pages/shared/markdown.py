@@ -93,6 +93,20 @@ def figures_table(story: Story, *, name: str = "This plan", alone: bool = False)
     )
 
 
+def figures_cells(story: Story) -> list[list[str]]:
+    """The cells of `figures_table` without the labels, as plain text, each row with its tone."""
+    width = max(len(text) for row in story.rows for text in (row.plan_text, row.reference_text))
+    return [
+        [
+            row.plan_text.rjust(width, FIGURE_SPACE),
+            row.reference_text.rjust(width, FIGURE_SPACE),
+            row.change_text,
+            row.tone,
+        ]
+        for row in story.rows
+    ]
+
+
 def groups_table(groups: Sequence[Group], heading: str, people: str) -> pd.DataFrame:
     """Average and longest trip of each group, next to what the plan is compared with."""
     return pd.DataFrame(

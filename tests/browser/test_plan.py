@@ -9,8 +9,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit, drawn, headline, picture, ready, settled
-from tkm_core.planning import Plan
+from tkm_core.planning import Plan, make_plan
+from tkm_core.residents import load_sample
 from tkm_core.stories.plan_story import tell_plan
+from tkm_core.wording import dial_text
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -232,3 +234,29 @@ def test_stopping_leaves_the_way_free_for_another_plan(visit: Visit) -> None:
     page.locator(".st-key-k input").press("Enter")
     ready(page)
     expect(page.locator(".st-key-hero")).to_contain_text("2 facilities for 30,000 residents")
+
+
+def test_dial_sentence_table_and_charts_agree_at_every_frame_of_play(visit: Visit) -> None:
+    page = visit("/?k=4&t=0")
+    ready(page)
+    expect(page.locator(".st-key-tradeoff .annotation-text").filter(has_text="t = 0")).to_be_visible()
+    page.wait_for_function("() => globalThis.Plotly")
+    page.get_by_role("button", name="Play").click()
+    watched = """async (node) => { const frames = []; const end = performance.now() + 4000;
+      while (performance.now() < end) {
+        await new Promise(requestAnimationFrame);
+        const text = (where) => [...document.querySelectorAll(where)].map((one) => one.textContent);
+        const t = (words) => words.match(/t = ([\\d.e+∞]*[\\d∞])/)?.[1];
+        const told = text('.sentence')[0];
+        frames.push([node.liveMap.state().t, t(told),
+          t(text('.st-key-tradeoff .annotation-text').find((words) => words.includes('this plan')) ?? ''),
+          text('.st-key-key_figures tbody tr')[0], text('.st-key-distances .annotation-text').join(' ')]);
+      } return frames; }"""
+    frames = page.locator(".live-map").evaluate(watched)
+    assert len({frame[0] for frame in frames}) > 5, "it played"
+    plan = make_plan(load_sample("sacramento"), 4, with_t=0.0)
+    for _, sentence, chart, row, near in frames:
+        assert sentence == chart
+        i = next(n for n, t in enumerate(plan.t) if dial_text(t) == sentence)
+        farthest = f"{plan.curve.largest_distance[i] / 1000:.1f}"
+        assert farthest in row and farthest in near, sentence

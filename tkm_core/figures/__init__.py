@@ -5,9 +5,17 @@ from tkm_core.figures.convergence import ACROSS, COST_WORDS, convergence, conver
 from tkm_core.figures.crowd import COLOURS, POINTS_AT_MOST
 from tkm_core.figures.distances_chart import distances
 from tkm_core.figures.drawn import DrawnDeck, DrawnFigure
+from tkm_core.figures.followed import followed
 from tkm_core.figures.how_many_chart import COUNT_AXES, by_count, count_words, values
 from tkm_core.figures.legend import distances_words, map_legend, map_words, tradeoff_words
-from tkm_core.figures.live import live_legend, live_plan, live_stories, live_streets, live_words
+from tkm_core.figures.live import (
+    TOLD_AT_MOST,
+    live_legend,
+    live_plan,
+    live_stories,
+    live_streets,
+    live_words,
+)
 from tkm_core.figures.live_catchments import live_catchments
 from tkm_core.figures.live_place import live_areas, live_ground, live_place, live_residents, live_roads
 from tkm_core.figures.live_service import live_service, street_ground
@@ -31,6 +39,7 @@ __all__ = [
     "LAYERS",
     "LIGHT",
     "POINTS_AT_MOST",
+    "TOLD_AT_MOST",
     "UTILITY",
     "DrawnDeck",
     "DrawnFigure",
@@ -44,6 +53,7 @@ __all__ = [
     "count_words",
     "distances",
     "distances_words",
+    "followed",
     "html_report",
     "layout",
     "live_areas",
