@@ -8,10 +8,12 @@ import argparse
 import resource
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -179,12 +181,11 @@ def peers(where: str, X: Floats, people: Floats) -> list[Row]:
         {"case": f"{at}: MiniBatchKMeans, cost over ours", "measured": theirs / cost},
     ]
     try:
-        import dask.array as da
-        from dask_ml.cluster import KMeans
+        peer_of = import_module("dask_ml.cluster").KMeans
     except ImportError:
         return [*found, {"case": f"{at}: dask-ml's KMeans (not installed)", "measured": None}]
     lazy = da.from_array(X, chunks=(GROUP, 2)).persist()
-    seconds, peer = timed(lambda: KMeans(K, random_state=0).fit(lazy))  # it takes no weights
+    seconds, peer = timed(lambda: peer_of(K, random_state=0).fit(lazy))  # it takes no weights
     even = TiltedKMeans(K, t=0.0, scale=1.0, random_state=0).fit(lazy)
     costs = [evaluate(X, each.cluster_centers_).sse for each in (peer, even)]
     return [
