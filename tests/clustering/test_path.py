@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from tkm_core import TiltedKMeans, evaluate, tilted_path
+from tests.clustering.problems import slow_city_cost, slow_nearest
+from tkm_core import TiltedKMeans, evaluate, load_sample, tilted_path
 from tkm_core.clustering.descent import Problem, descend
 from tkm_core.clustering.stand_ins import cells, condense
 
@@ -154,3 +155,31 @@ def test_a_large_city_states_its_error_and_is_near_its_fixed_point():
         assert path.tilted_sse[i] == pytest.approx(exact.tilted_sse, rel=2e-2)
         assert path.error[i] < 0.1
     assert np.array_equal(tilted_path(blobs, 3, t=[0.0, 1.0], random_state=0).centers[0].shape, (3, 2))
+
+
+def test_the_farthest_resident_is_let_down_again_only_where_it_would_cost_more(monkeypatch):
+    towns = load_sample("toulouse")
+    X, w = towns.scaled, towns.weights
+    grid = np.geomspace(0.05, 3, 12)
+    settings = {"t": grid, "criterion": "city", "sample_weight": w, "scale": 1, "random_state": 0}
+    kept = tilted_path(X, 8, **settings)
+    monkeypatch.setattr("tkm_core.clustering.path.not_let_down", lambda *_: {})
+    free = tilted_path(X, 8, **settings)
+
+    def distances(path):
+        return [slow_nearest(X, centers)[1] for centers in path.centers]
+
+    def let_down(longest):
+        return np.sqrt(longest / np.minimum.accumulate(longest)) - 1
+
+    f = distances(kept)
+    longest, before = np.array([each.max() for each in f]), np.array([each.max() for each in distances(free)])
+    assert let_down(before).max() > 0.02  # otherwise this city shows nothing
+    assert let_down(longest).sum() < let_down(before).sum()
+    for i, t in enumerate(grid):
+        assert kept.city_cost[i] == pytest.approx(slow_city_cost(f[i], w, t))
+        assert kept.city_cost[i] <= free.city_cost[i] * 1.001 * (1 + 1e-9)
+        limit = longest[:i].min(initial=np.inf) * 1.001**2
+        if longest[i] > limit:
+            others = [slow_city_cost(each, w, t) for each in f if each.max() <= limit]
+            assert min(others) > free.city_cost[i] * 1.001 * (1 - 1e-9)

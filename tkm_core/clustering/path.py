@@ -25,6 +25,7 @@ from tkm_core.clustering.descent import CHUNK, Descent, Problem, descend, descen
 from tkm_core.clustering.frame import Framed
 from tkm_core.clustering.search import COLUMN, Search
 from tkm_core.clustering.threads import pool
+from tkm_core.clustering.upward import not_let_down
 from tkm_core.notebooks import data_frame, figure, html_table, room_above
 from tkm_core.partitions import Rows, over_rows, rows_of
 from tkm_core.progress import Progress, part, silent
@@ -137,7 +138,9 @@ def tilted_path(
     t : array (m,), optional
         The grid; by default 0 and 60 geometric values from 0.01 to 100.
     criterion : {"cluster", "city"}
-        Which fixed point wins at each t: lowest tilted SSE or lowest city-wide cost.
+        Which fixed point wins at each t: lowest tilted SSE or lowest city-wide cost. By "city", a plan that would let
+        the farthest resident down again, compared with a smaller t, gives way to one that does not and costs at most
+        0.1 % more, if there is one; such a plan need not be a fixed point.
     sample_weight : array (n,) or str, optional
         Population of each row; for files and tables beyond memory the name of its column.
     fixed_centers : array (f, d), optional
@@ -185,8 +188,13 @@ def tilted_path(
     tilts = np.array([framed.tilt(t, length) for t in grid[order]])
     walked = _walk(search, tilts, grid[order], rng, report)
     centers = _matched(np.array([each.centers for each in walked]), n_clusters)
-    jumps = _jumps(search.walk, tilts, centers, [each.sse for each in walked])
-    final = _on_all(framed, search, tilts, grid[order], centers, report)
+    ends = _on_all(search, tilts, grid[order], centers, report)
+    if criterion == "city":
+        replaced = not_let_down(search.middle, tilts, ends, partial(_standing, search))
+        for i, other in replaced.items():
+            ends[i], centers[i] = other, other.centers
+    jumps = _jumps(search.walk, tilts, centers, [each.sse for each in ends])
+    final = [framed.back(each, t) for each, t in zip(ends, tilts, strict=True)]
     report(1.0, "Done")
     back = np.argsort(order, kind="stable")
     return TiltedPath(
@@ -309,19 +317,16 @@ def _jumps(problem: Problem, grid: Floats, centers: Floats, sse: list[float]) ->
     return jumps
 
 
-def _on_all(
-    framed: Framed, search: Search, grid: Floats, dial: Floats, centers: Floats, report: Progress
-) -> list[Descent]:
-    """The plans of the walk as fixed points of all residents, carried back; of very many, to within a stated error."""
+def _on_all(search: Search, grid: Floats, dial: Floats, centers: Floats, report: Progress) -> list[Descent]:
+    """The plans of the walk as fixed points of all residents; of very many, to within a stated error."""
     many = len(search.full.X) > CHUNK
 
     def at(start: Floats, t: float) -> Descent:
         if not many:
-            return framed.back(descend(search.full, start, t), t)
+            return descend(search.full, start, t)
         near = descend(search.middle, start, t, tol=1e-3)
         found = descend(search.full, near.centers, t, POLISH, ENOUGH**2, alone=True)
-        found = replace(found, labels=found.labels[:0].copy())  # of every t they would fill the memory
-        return framed.back(found, t)
+        return replace(found, labels=found.labels[:0].copy())  # of every t they would fill the memory
 
     tasks = [pool().submit(at, start, t) for start, t in zip(centers, grid, strict=True)]
     done: list[Descent] = []
@@ -333,3 +338,9 @@ def _on_all(
         for task in tasks:
             task.cancel()
     return done
+
+
+def _standing(search: Search, centers: Floats, t: float) -> Descent:
+    """What facilities cost all residents where they are."""
+    found = descend(search.full, centers, t, max_iter=0)
+    return replace(found, labels=found.labels[:0].copy()) if len(search.full.X) > CHUNK else found

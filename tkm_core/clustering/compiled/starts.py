@@ -6,18 +6,26 @@ from numba import types
 from tkm_core.clustering.compiled.costs import clearly_lower
 from tkm_core.clustering.compiled.descents import DESCEND
 from tkm_core.clustering.compiled.kernel import by_address, inner, kernel
+from tkm_core.clustering.compiled.passes import call_nearest
 from tkm_core.clustering.compiled.records import CITY, TABLE, Rule
-from tkm_core.clustering.compiled.rows import apart, copy_row, copy_rows, filled, floats, table
+from tkm_core.clustering.compiled.rows import apart, copy_row, copy_rows, filled, floats, integers, table
+from tkm_core.clustering.compiled.swaps import RANK
 
 KMEANS_PP, RESIDENTS, FARTHEST, KMEANS, OUTLYING = 0, 1, 2, 3, 4
-# where a move reopens what it closed
-MOVES = (KMEANS_PP, OUTLYING, FARTHEST, RESIDENTS)
-N_MOVES = len(MOVES)
+# where a random move reopens what it closed
+OPENED = (KMEANS_PP, OUTLYING, FARTHEST, RESIDENTS)
+N_OPENED = len(OPENED)
+POWERS = (1.0, 3.0, 0.0)  # of the squared distance, by which residents are drawn for a swap
+PROPOSED = 60  # residents at whom a facility may open, for each plan that is to be improved
+# what the moves of a search are in turn, for either habit of searching
+RANKED, RANDOM, SHIFTED = 0, 1, 2
+HABITS = ((RANKED, RANDOM, RANKED, SHIFTED), (RANDOM, RANDOM, RANDOM, SHIFTED))
+BY_RANK, BY_CHANCE = 0, 1
 MOST, FEW, THREE = np.int64(101), np.int64(31), np.int64(3)  # rows of a history, and its columns
 LOWER = 1e-6  # relative: a move that gains less has failed
 
 OPEN = types.void(CITY, TABLE, *4 * (types.int64,))
-call_descend, call_open = by_address(DESCEND), by_address(OPEN)
+call_descend, call_open, call_rank = by_address(DESCEND), by_address(OPEN), by_address(RANK)
 
 
 @inner
@@ -101,17 +109,40 @@ def open_facilities(city, centers, begin, end, kind, seed):
             f[i] = min(f[i], apart(X, i, centers, j))
 
 
-@kernel(heavy=True)
-def find_start(city, descend, open_, rule, column, kinds, patience, noise, seed, best):
-    """Descend from seeds of each of ``kinds``, then close and reopen facilities of the best.
+@inner
+def _propose(city, f, rows):
+    """Residents at whom a facility may open: drawn by distance squared, by its third power, and by population."""
+    w = city.weights
+    for r in range(rows.shape[0]):
+        row = _draw(w, f, POWERS[r % 3])
+        rows[r] = row if row >= 0 else _draw(w, f, 0.0)
 
+
+@inner
+def _shift(city, labels, f, n_free, C):
+    """Move a facility some of the way to one of those it serves."""
+    row = _draw(city.weights, f, 0.0)
+    share = np.random.random()
+    j = labels[row]
+    if j < n_free:
+        for a in range(C.shape[1]):
+            C[j, a] += share * (city.X[row, a] - C[j, a])
+
+
+@kernel(heavy=True)
+def find_start(city, descend, open_, rank, rule, column, kinds, habit, patience, noise, seed, best):
+    """Descend from seeds of each of ``kinds``, then swap facilities of the best, or shift them, and descend again.
+
+    RANKED swaps are tried in the order of what they would cost before anything moves; RANDOM ones close any facility.
     Without kinds it sets out from ``best`` as given. It ends when ``patience`` moves in a row have failed to lower the
     cost by more than ``noise``, and at the latest after k + 20 times as many.
 
     ``best`` (k, d) takes the winner by ``column`` of (city-wide cost, tilted SSE, SSE), and holds the fixed facilities
-    from the beginning; returns its value. ``descend`` and ``open_`` are the addresses of the functions it is made of.
+    from the beginning; returns its value. ``descend``, ``open_`` and ``rank`` are the addresses of the functions it is
+    made of.
     """
     k, d = best.shape
+    n = city.X.shape[0]
     plain = Rule(
         0.0,
         True,
@@ -127,11 +158,17 @@ def find_start(city, descend, open_, rule, column, kinds, patience, noise, seed,
     )
     C = table(k, d)
     copy_rows(best, C)
-    labels = np.empty(city.X.shape[0], np.int32)
+    labels = np.empty(n, np.int32)
+    own = np.empty(n, np.int32)
+    f = floats(n)
     history = table(MOST, THREE)
     short = table(FEW, THREE)
+    rows = integers(min(n, max(PROPOSED, 2 * k)))
+    costs = table(rows.shape[0], rule.n_free)
     best_value = np.inf
     failed = 0
+    known = False
+    ranked = False
     if kinds.shape[0] == 0:
         np.random.seed(seed)
     beginnings = max(1, kinds.shape[0])
@@ -143,9 +180,25 @@ def find_start(city, descend, open_, rule, column, kinds, patience, noise, seed,
         elif i >= beginnings:
             if failed == patience or rule.stop[0] != 0:
                 break
-            closed = np.random.randint(rule.n_free)
             copy_rows(best, C)
-            call_open(open_, (city, C, closed, closed + 1, MOVES[np.random.randint(N_MOVES)], -1))
+            move = HABITS[habit][failed % 4]
+            if move != RANDOM and not known:
+                call_nearest(rule.nearest, (city.X, best, 0, n, own, f))
+                known = True
+            if move == RANKED and not ranked:
+                _propose(city, f, rows)
+                call_rank(rank, (city, best, rule.t, rule.n_free, column, rows, costs))
+                ranked = True
+            if move == SHIFTED:
+                _shift(city, own, f, rule.n_free, C)
+            elif move == RANDOM:
+                closed = np.random.randint(rule.n_free)
+                call_open(open_, (city, C, closed, closed + 1, OPENED[np.random.randint(N_OPENED)], -1))
+            else:
+                at = costs.argmin()
+                closed = at % rule.n_free
+                costs[at // rule.n_free, closed] = np.inf
+                copy_row(city.X, rows[at // rule.n_free], C, closed)
         n_iter, _ = call_descend(descend, (city, C, rule, labels, history, column, best_value))
         value = history[n_iter, column]
         lower = i == 0 or value < best_value
@@ -153,6 +206,8 @@ def find_start(city, descend, open_, rule, column, kinds, patience, noise, seed,
             lower = clearly_lower(value, best_value, LOWER, noise)
             failed = 0 if lower else failed + 1
         if lower:
+            known = False
+            ranked = False
             best_value = value
             copy_rows(C, best)
     return best_value
