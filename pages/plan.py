@@ -23,7 +23,7 @@ from pages.shared import (
 )
 from tkm_core import figures
 from tkm_core.planning import Plan, by_group
-from tkm_core.stories import Story, tell_plan
+from tkm_core.stories import Story, portfolio_story, tell_plan
 
 
 def render() -> None:
@@ -84,6 +84,8 @@ def _consequences(place: cities.City, plan: Plan) -> None:
         _distances(place, plan, i, look, charts)
     _under_rules(place, plan, i)
     straight_lines.show(place, plan, i, look)
+    if plan.k:
+        _portfolio(place, plan, i, look)
     _groups(place, plan, i, look)
     downloads.sidebar(place, plan, i, story, look)
     address.write()
@@ -174,6 +176,34 @@ def _distances(place: cities.City, plan: Plan, i: int, look: figures.Look, chart
         key="distances",
         alt=figures.distances_words(evaluation, before, look, words=plan.reference.words),
     )
+
+
+def _portfolio(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
+    """The few plans that need discussing, each with its sentence and a button that turns the dial there."""
+    part = st.expander(
+        "Which plans need discussing?", icon=":material/forum:", key="portfolio", on_change="rerun"
+    )
+    if not part.open:  # it takes a moment: every plan is measured at every setting
+        return
+    with part, st.spinner("Comparing all settings of the dial"):
+        told = plans.kept(
+            place,
+            plan,
+            ("portfolio", look.unit, place.people),
+            lambda: portfolio_story(plan, unit=look.unit, people=place.people),
+        )
+    part.markdown(markdown.escaped(told.heading))
+    for setting, name, what in zip(told.settings, told.names, told.sentences, strict=True):
+        words, button = part.columns([5, 1], vertical_alignment="center")
+        words.markdown(f"**{markdown.escaped(name)}** :gray[·] {markdown.escaped(what)}")
+        button.button(
+            "On the map" if setting == i else "Show",
+            key=f"portfolio_{setting}",
+            disabled=setting == i,
+            on_click=dial.turn_to,
+            args=(float(plan.t[setting]),),
+            width="stretch",
+        )
 
 
 def _groups(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:

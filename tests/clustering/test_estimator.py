@@ -101,10 +101,10 @@ def test_weights_pull():
 
 def test_fixed_centers_come_last_and_stay():
     fixed = [[5.0, 5.0], [-5.0, 5.0]]
-    model = TiltedKMeans(3, t=0.5, fixed_centers=fixed, random_state=0).fit(X)
+    model = TiltedKMeans(3, t=0.5, criterion="city", fixed_centers=fixed, random_state=0).fit(X)
     assert model.cluster_centers_.shape == (5, 2)
     np.testing.assert_array_equal(model.cluster_centers_[3:], fixed)
-    alone = TiltedKMeans(3, t=0.5, random_state=0).fit(X)
+    alone = TiltedKMeans(3, t=0.5, criterion="city", random_state=0).fit(X)
     assert model.city_cost_ <= alone.city_cost_ * (1 + 1e-9), "two more facilities never hurt"
 
 

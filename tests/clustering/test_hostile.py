@@ -202,8 +202,9 @@ def test_every_method_at_every_scale(name, scale):
     options = {"tkm": {"t": 0.0}, "fasttkm": {"t": 0.0, "max_iter": 30}, "nf": {"max_iter": 30}}.get(name, {})
     here = run_method(name, CITY, 4, random_state=0, **options)
     there = run_method(name, CITY * scale, 4, random_state=0, **options)
-    np.testing.assert_allclose(there.centers / scale, here.centers, rtol=1e-9, atol=1e-9)
-    np.testing.assert_array_equal(there.labels, here.labels)
+    # who is served from where; rounding may give facilities other numbers
+    away = there.centers[there.labels] / scale
+    np.testing.assert_allclose(away, here.centers[here.labels], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("option", ["dilation", "ball", "min_gain"])

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tkm_core.experiments import tables
 from tkm_core.experiments.data import blobs, cities_and_blobs, read_dataset
 from tkm_core.residents.model import ResidentsError
 
@@ -88,3 +89,25 @@ def test_blobs_are_repeatable_standardised_and_have_strays():
 def test_default_data_have_distinct_names():
     names = [each.name for each in cities_and_blobs(0)]
     assert len(set(names)) == len(names) == 4
+
+
+def test_tables_by_name_are_standardised_and_repeatable():
+    for name, shape in (("iris", (150, 4)), ("abalone-like", (4177, 8))):
+        first, again = read_dataset(name, seed=1), read_dataset(name, seed=1)
+        assert first.X.shape == shape
+        assert np.array_equal(first.X, again.X)
+        np.testing.assert_allclose(first.X.mean(axis=0), 0, atol=1e-9)
+        np.testing.assert_allclose(first.X.std(axis=0), 1)
+    with pytest.raises(ResidentsError, match="leave out --columns"):
+        read_dataset("iris", ["1"])
+
+
+def test_tables_of_millions_have_the_papers_columns(monkeypatch):
+    monkeypatch.setattr(tables, "CENSUS_ROWS", 3_000)
+    monkeypatch.setattr(tables, "HMDA_ROWS", 3_000)
+    for name, d in (("census-like", 11), ("hmda-like", 8)):
+        raw = tables.TABLES[name](0)
+        assert raw.shape == (3_000, d)
+        assert (raw == raw.round()).all()
+        assert (raw.min(axis=0) == 0).all()
+        assert not np.array_equal(raw, tables.TABLES[name](1))

@@ -297,3 +297,15 @@ def test_k_beyond_the_places_is_lowered_with_a_notice(opened: Opened) -> None:
     app = opened(dataset="generated-5", k="9")
     assert app.number_input(key="k").value == 5
     assert "only 5 places" in app.warning[0].value
+
+
+def test_the_plans_that_need_discussing_turn_the_dial(opened: Opened) -> None:
+    app = opened(dataset="toulouse", k="4")
+    assert not any("all you need to discuss" in part.value for part in app.markdown), "only where asked for"
+    app.session_state["portfolio"] = True  # what a click on it does; AppTest cannot open one
+    app.run()
+    assert any("all you need to discuss" in part.value for part in app.markdown)
+    shown = [button for button in app.button if str(button.key).startswith("portfolio_") and not button.disabled]
+    plan = make_plan(load_sample("toulouse"), 4)
+    shown[-1].click().run()
+    assert live(app).t == plan.t[int(str(shown[-1].key).rpartition("_")[2])]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tkm_core.evaluation import evaluate
-from tkm_core.planning import Plan, make_plan
+from tkm_core.planning import Plan, make_plan, short_portfolio
 from tkm_core.planning.portfolio import excesses, smallest_cover
 from tkm_core.residents.samples import load_sample
-from tkm_core.stories import tell_portfolio
+from tkm_core.stories import portfolio_story, tell_portfolio
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,17 @@ def test_it_is_told_in_a_sentence_each(plan: Plan) -> None:
     assert len(lines) == 1 + len(plan.portfolio(0.05))
     assert "all you need to discuss" in lines[0] and "within 5 %" in lines[0]
     assert all("The farthest home is" in line for line in lines[1:])
+
+
+def test_coarser_until_four_are_enough(plan: Plan) -> None:
+    tolerance, few = short_portfolio(plan)
+    assert few == plan.portfolio(tolerance)
+    assert len(few) <= 4
+    coarser = (0.01, 0.02, 0.05, 0.1, 0.2)
+    assert all(len(plan.portfolio(finer)) > 4 for finer in coarser[: coarser.index(tolerance)])
+    told = portfolio_story(plan, people="homes")
+    assert told.settings == tuple(choice.i for choice in few)
+    assert f"within {100 * tolerance:g} %" in told.heading
 
 
 def test_one_plan_is_its_own_portfolio() -> None:

@@ -68,7 +68,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--data", metavar="FILE", action="append", default=[],
-        help="numeric table, standardised as in the paper, or a sample (sacramento, ...); may be repeated",
+        help="numeric table, standardised as in the paper, a sample (sacramento, ...), or a table that comes along "
+        "(iris, wine, abalone-like, census-like, hmda-like, ...); may be repeated",
     )  # fmt: skip
     parser.add_argument(
         "--columns", metavar="A,B,...", help="columns of FILE by name or position (default: all numeric)"

@@ -194,7 +194,8 @@ class Search:
         if len(children):
             more, their_values = self.candidates(t, rng, len(children), children, POLISH)
             found, values = np.concatenate([found, more]), np.concatenate([values, their_values])
-        return self.lowest(found[self._different(values, t)[:FINALISTS]], t, rng)
+        finalists = found[self._different(values, t)[:FINALISTS]]
+        return self.lowest(finalists, t, rng if count is None else None)
 
     def _different(self, values: Floats, t: float) -> NDArray[np.int64]:
         """Which plans to compare, the lowest first: one of those that cost the same."""
@@ -223,7 +224,7 @@ class Search:
         numbers, and where residents are few, it is searched on from there: cells have another best plan than they.
         """
         ends, values = descend_all(self.middle, found, t, tol=1e-4)
-        winner = values[:, COLUMN[self.criterion]].argmin()
+        winner = int(values[:, COLUMN[self.criterion]].argmin())
         if rng is not None and len(self.middle.X) * self.full.X.shape[1] <= POLISHED:
             best = ends[[winner]]
             self._search(self.middle, t, rng, best, [], POLISH)

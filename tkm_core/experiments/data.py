@@ -8,6 +8,7 @@ from sklearn.datasets import make_blobs
 
 from tkm_core.arrays import Floats
 from tkm_core.experiments.model import Dataset
+from tkm_core.experiments.tables import TABLES
 from tkm_core.residents import (
     ResidentsError,
     as_text,
@@ -75,13 +76,27 @@ def large_city(seed: int) -> list[Dataset]:
     return [sample("generated-1m", seed)]
 
 
+def named_table(name: str, seed: int) -> Dataset:
+    """A table by its name, standardised; columns that are the same in every row are left out.
+
+    Examples
+    --------
+    >>> named_table("iris", seed=0).X.shape
+    (150, 4)
+    """
+    X = TABLES[name](seed)
+    X = X[:, X.std(axis=0) > 0]
+    return Dataset(name, standardise(X), columns=tuple(f"x{number}" for number in range(X.shape[1])))
+
+
 def read_dataset(file: str, columns: Sequence[str] = (), *, seed: int = 0) -> Dataset:
-    """A numeric table as standardised points, or a bundled sample by its name.
+    """A numeric table as standardised points, or a bundled sample or table by its name.
 
     Parameters
     ----------
     file : str
-        A text file (any delimiter, with or without header, packed or not), or the key of a sample.
+        A text file (any delimiter, with or without header, packed or not), the key of a sample, or the name of a table
+        in `tkm_core.experiments.tables`, such as "iris" or "census-like".
     columns : sequence of str
         Names, or positions counted from 1, of the columns to use; by default all that hold numbers.
     seed : int
@@ -92,6 +107,11 @@ def read_dataset(file: str, columns: Sequence[str] = (), *, seed: int = 0) -> Da
     Dataset
         Its notes tell which columns and how many rows were taken, and what was left out.
     """
+    if file in TABLES and not Path(file).exists():
+        if columns:
+            msg = f"{file} comes with this program: it has no columns to choose from, leave out --columns."
+            raise ResidentsError(msg)
+        return named_table(file, seed)
     if sample_meant(file) is not None:
         if columns:
             msg = f"{file} is a sample city: it has no columns to choose from, leave out --columns."

@@ -10,7 +10,7 @@ from tkm_core.figures.legend import distances_words, map_legend, tradeoff_words
 from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround, colour_scheme
 from tkm_core.planning import Plan, Row, most_changed, place_names, stands_in
-from tkm_core.stories import Part, Story, facilities_text
+from tkm_core.stories import Part, Story, facilities_text, portfolio_story
 from tkm_core.units import format_length
 from tkm_core.wording import dial_text, listed
 
@@ -139,6 +139,7 @@ def html_report(
 <div class="pair">{trade}<figure><h2>Who lives how near</h2>{near}
 <figcaption class="muted">{escape(near_words)}</figcaption></figure></div>
 {"" if alone else _places(plan, i, look)}
+{_portfolio(plan, i, look)}
 <section class="long"><h2>Facilities</h2>{_sites(plan, i, look)}</section>
 <section><h2>Further figures</h2>{_figures(story.more, story.reference.heading, alone=alone)}</section>
 <section><h2>Settings</h2><dl>{told}</dl></section>
@@ -146,6 +147,22 @@ def html_report(
         escape(_limits(plan))
     }</p>{_credit(plan)}</section>
 <footer>{escape(CITATION)}</footer></body></html>"""
+
+
+def _portfolio(plan: Plan, i: int, look: Look) -> str:
+    """The few plans along the dial that need discussing; the one of this report says so."""
+    if not plan.k or len(plan) == 1:
+        return ""
+    told = portfolio_story(plan, unit=look.unit, people=look.people)
+    body = "".join(
+        f"<tr><td>{escape(name)}{' <b>this report</b>' if setting == i else ''}</td>"
+        f'<td class="words">{escape(what)}</td></tr>'
+        for setting, name, what in zip(told.settings, told.names, told.sentences, strict=True)
+    )
+    return (
+        f"<section><h2>The plans to discuss</h2><p>{escape(told.heading)}</p>"
+        f"<table><tbody>{body}</tbody></table></section>"
+    )
 
 
 def _named(plan: Plan, i: int) -> str:

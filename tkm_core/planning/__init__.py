@@ -25,7 +25,7 @@ from tkm_core.planning.methods_compared import (
 )
 from tkm_core.planning.places import PlaceChange, most_changed, place_names, stands_in
 from tkm_core.planning.plan import NONE_EXISTING, Plan
-from tkm_core.planning.portfolio import Choice
+from tkm_core.planning.portfolio import Choice, short_portfolio
 from tkm_core.planning.reference import AVERAGE, BY_STRAIGHT_LINES, TODAY, Reference, usual_reference
 from tkm_core.planning.rows import Row, Tone, distance_decimals, rounded_row
 from tkm_core.planning.rules import FREE, Rules
@@ -100,6 +100,7 @@ __all__ = [
     "series",
     "served_areas",
     "service_areas",
+    "short_portfolio",
     "solve",
     "stands_in",
     "usual_reference",

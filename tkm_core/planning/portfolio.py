@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tkm_core.planning.plan import Plan
 
 TOLERANCE = 0.01
+COARSER = (TOLERANCE, 0.02, 0.05, 0.1, 0.2)
 BINS = 20_000  # squared distances that stand for those of more residents
 EXCESS = 1e-3  # what all excess together counts beside one plan more: of equally few plans, the nearest
 
@@ -66,7 +67,33 @@ def portfolio(plan: "Plan", tolerance: float = TOLERANCE) -> tuple[Choice, ...]:
     if not 0 <= tolerance < np.inf:
         msg = f"tolerance is {tolerance}; it must be a number from 0 upwards, such as 0.01 for one per cent."
         raise ValueError(msg)
+    return _choices(excesses(plan), tolerance)
+
+
+def short_portfolio(plan: "Plan", most: int = 4) -> tuple[float, tuple[Choice, ...]]:
+    """The portfolio at the first of 1, 2, 5, 10, 20 % at which it has at most ``most`` plans, and that tolerance.
+
+    Where even 20 % takes more, it is that of 20 %.
+
+    Parameters
+    ----------
+    plan : Plan
+    most : int
+
+    Returns
+    -------
+    tuple of float and tuple of Choice
+    """
     excess = excesses(plan)
+    for tolerance in COARSER:
+        found = _choices(excess, tolerance)
+        if len(found) <= most:
+            break
+    return tolerance, found
+
+
+def _choices(excess: Floats, tolerance: float) -> tuple[Choice, ...]:
+    """The fewest plans within the tolerance, and what each of them stands for."""
     chosen = smallest_cover(excess <= tolerance, excess)
     nearest = chosen[excess[:, chosen].argmin(axis=1)]
     found = []

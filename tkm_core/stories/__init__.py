@@ -12,7 +12,7 @@ from tkm_core.stories.methods_story import (
     verdict,
 )
 from tkm_core.stories.plan_story import Part, Story, facilities_text, tell_plan
-from tkm_core.stories.portfolio_story import tell_portfolio
+from tkm_core.stories.portfolio_story import PortfolioStory, portfolio_story, tell_portfolio
 from tkm_core.stories.setting_story import (
     tell_budget,
     tell_catchments,
@@ -27,12 +27,14 @@ from tkm_core.stories.setting_story import (
 __all__ = [
     "RATIO",
     "Part",
+    "PortfolioStory",
     "Story",
     "facilities_text",
     "freedom",
     "impossible",
     "left_out",
     "one_more",
+    "portfolio_story",
     "ratio_words",
     "remarks",
     "rules_apply",

@@ -1,20 +1,90 @@
 """What a portfolio says: the few plans that need discussing, one sentence each."""
 
-from tkm_core.planning import Plan
+from dataclasses import dataclass
+
+from tkm_core.planning import Choice, Plan, short_portfolio
 from tkm_core.stories.setting_story import tell_setting
 from tkm_core.wording import dial_text, number_word
 
 
+@dataclass(frozen=True)
+class PortfolioStory:
+    """A portfolio in words.
+
+    Attributes
+    ----------
+    heading : str
+    settings : tuple of int
+        The settings of the dial that need discussing, in its order.
+    names : tuple of str
+        Which setting each is, and for which it stands.
+    sentences : tuple of str
+        What each of them means for residents.
+    """
+
+    heading: str
+    settings: tuple[int, ...]
+    names: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+
+def portfolio_story(
+    plan: Plan, tolerance: float | None = None, *, unit: str = "km", people: str = "residents"
+) -> PortfolioStory:
+    """The few plans that need discussing, in words.
+
+    Parameters
+    ----------
+    plan : Plan
+    tolerance : float, optional
+        As in `Plan.portfolio`; by default the first of 1, 2, 5, 10, 20 % at which four plans or fewer are enough.
+    unit : {"km", "mi"}
+    people : str
+        What residents are called.
+
+    Returns
+    -------
+    PortfolioStory
+
+    Examples
+    --------
+    >>> from tkm_core.planning import make_plan
+    >>> from tkm_core.residents.samples import load_sample
+    >>> plan = make_plan(load_sample("generated", n=300), 3, t=[0, 0.1, 1, 10])
+    >>> len(portfolio_story(plan).settings) <= 4
+    True
+    """
+    few: tuple[Choice, ...]
+    tolerance, few = short_portfolio(plan) if tolerance is None else (tolerance, plan.portfolio(tolerance))
+    within = f"within {100 * tolerance:g} % of that setting’s own cost."
+    which, one = (
+        ("This one plan is", "it")
+        if len(few) == 1
+        else (f"These {number_word(len(few))} plans are", "one of them")
+    )
+    names = []
+    for choice in few:
+        first, last = (dial_text(plan.t[i]) for i in (choice.stands_for[0], choice.stands_for[-1]))
+        reach = f" (for t from {first} to {last})" if first != last else ""
+        names.append(f"t = {dial_text(plan.t[choice.i])}{reach}")
+    return PortfolioStory(
+        f"{which} all you need to discuss: at every setting of the dial {one} is {within}",
+        tuple(choice.i for choice in few),
+        tuple(names),
+        tuple(tell_setting(plan, choice.i, unit=unit, people=people).headline_text for choice in few),
+    )
+
+
 def tell_portfolio(
-    plan: Plan, tolerance: float = 0.01, *, unit: str = "km", people: str = "residents"
+    plan: Plan, tolerance: float | None = 0.01, *, unit: str = "km", people: str = "residents"
 ) -> tuple[str, ...]:
     """A heading and a sentence for each plan of the portfolio.
 
     Parameters
     ----------
     plan : Plan
-    tolerance : float
-        As in `Plan.portfolio`.
+    tolerance : float, optional
+        As in `Plan.portfolio`; None for the first of 1, 2, 5, 10, 20 % at which four plans or fewer are enough.
     unit : {"km", "mi"}
     people : str
         What residents are called.
@@ -34,17 +104,5 @@ def tell_portfolio(
     This one plan is all you need to discuss: at every setting of the dial it is within 50 % of that setting’s own cost.
     t = 0.1 (for t from 0 to 0.1): The farthest home is ... away; the average trip is ....
     """
-    few = plan.portfolio(tolerance)
-    within = f"within {100 * tolerance:g} % of that setting’s own cost."
-    which, one = (
-        ("This one plan is", "it")
-        if len(few) == 1
-        else (f"These {number_word(len(few))} plans are", "one of them")
-    )
-    lines = [f"{which} all you need to discuss: at every setting of the dial {one} is {within}"]
-    for choice in few:
-        first, last = (dial_text(plan.t[i]) for i in (choice.stands_for[0], choice.stands_for[-1]))
-        reach = f" (for t from {first} to {last})" if first != last else ""
-        told = tell_setting(plan, choice.i, unit=unit, people=people).headline_text
-        lines.append(f"t = {dial_text(plan.t[choice.i])}{reach}: {told}")
-    return tuple(lines)
+    told = portfolio_story(plan, tolerance, unit=unit, people=people)
+    return (told.heading, *(f"{name}: {what}" for name, what in zip(told.names, told.sentences, strict=True)))

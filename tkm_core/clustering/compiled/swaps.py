@@ -7,8 +7,8 @@ from tkm_core.clustering.compiled.kernel import inner, kernel
 from tkm_core.clustering.compiled.records import CITY, TABLE
 from tkm_core.clustering.compiled.rows import apart, filled, floats, integers, zeros
 
-# t f is brought into this range for the ranking: no sum overflows, and at t = infinity it still tells plans apart
-MILDEST_Z, STRONGEST_Z = 1e-6, 300.0
+# t f is brought into this range for the ranking: at any t, infinity included, every resident then counts a little
+MILDEST_Z, STRONGEST_Z = 1e-6, 30.0
 RANK = types.void(CITY, TABLE, types.float64, types.int64, types.int64, types.int64[::1], TABLE)
 
 
