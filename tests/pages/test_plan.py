@@ -305,7 +305,9 @@ def test_the_plans_that_need_discussing_turn_the_dial(opened: Opened) -> None:
     app.session_state["portfolio"] = True  # what a click on it does; AppTest cannot open one
     app.run()
     assert any("all you need to discuss" in part.value for part in app.markdown)
-    shown = [button for button in app.button if str(button.key).startswith("portfolio_") and not button.disabled]
+    shown = [
+        button for button in app.button if str(button.key).startswith("portfolio_") and not button.disabled
+    ]
     plan = make_plan(load_sample("toulouse"), 4)
     shown[-1].click().run()
     assert live(app).t == plan.t[int(str(shown[-1].key).rpartition("_")[2])]
