@@ -173,7 +173,7 @@ class Caches:
     existing: Cache[tuple[Existing, str]]  # with the project it belongs to, if any
     plans: Cache[Plan]
     kept_plans: "Cache[KeptPlan]"
-    rules: Cache[object]
+    rules: Cache[tuple[object, str]]  # with the project it belongs to, if any
     results: Cache[object]
     figures: Cache[DrawnDeck | DrawnFigure]
     files: Cache[bytes]

@@ -25,7 +25,7 @@ from tkm_core.residents import Existing, Residents
 TRUST = 20.0  # seconds for which somebody who was let in is not asked for again
 GONE = (
     "{what} no longer here: removed by their owner, not used for {days} days, part of a project that is not shared "
-    "with you, or the database does not answer. Please upload them again on the Data page.{instead}"
+    "with you, or the database does not answer. Please bring them again on the {page} page.{instead}"
 )
 
 
@@ -37,22 +37,23 @@ def actor() -> Actor:
     return people.visitor(tuple(visit.keys))
 
 
-def gone(what: str, instead: str = "") -> str:
-    """The sentence for data that a link names and that cannot be opened."""
-    return GONE.format(what=what, days=config().upload_days, instead=instead)
+def gone(what: str, instead: str = "", *, page: str = "Data") -> str:
+    """The sentence for data that a link names and that cannot be opened; `page` is where such data are brought."""
+    return GONE.format(what=what, days=config().upload_days, instead=instead, page=page)
 
 
 def write_residents(token: str, found: Residents, title: str, people: str) -> None:
     """Keep residents in the store; where it does not answer, a notice says what that means."""
-    _write(token, RESIDENTS, residents_bytes(found), title, people)
+    write(token, RESIDENTS, residents_bytes(found), title, people)
 
 
 def write_existing(token: str, found: Existing) -> None:
     """Keep existing facilities in the store."""
-    _write(token, EXISTING, existing_bytes(found), "", "")
+    write(token, EXISTING, existing_bytes(found))
 
 
-def _write(token: str, kind: str, content: bytes, title: str, people: str) -> None:
+def write(token: str, kind: str, content: bytes, title: str = "", people: str = "") -> None:
+    """Keep what a visitor brought in the store, under its token; fields as in `Dataset`."""
     try:
         store().add_dataset(actor(), kind, content, title=title, people=people, token=token)
     except StoreError as problem:
@@ -61,17 +62,18 @@ def _write(token: str, kind: str, content: bytes, title: str, people: str) -> No
 
 def residents(token: str) -> tuple[Dataset, Residents] | None:
     """Residents that a token names, if they are in the store for this visitor."""
-    found = _dataset(token, RESIDENTS)
+    found = read(token, RESIDENTS)
     return None if found is None else (found[0], residents_from(found[1]))
 
 
 def existing(token: str) -> tuple[Dataset, Existing] | None:
     """Existing facilities that a token names, if they are in the store for this visitor."""
-    found = _dataset(token, EXISTING)
+    found = read(token, EXISTING)
     return None if found is None else (found[0], existing_from(found[1]))
 
 
-def _dataset(token: str, kind: str) -> tuple[Dataset, bytes] | None:
+def read(token: str, kind: str) -> tuple[Dataset, bytes] | None:
+    """What a token names, if it is in the store for this visitor, and of this kind."""
     try:
         found = store().dataset(actor(), token)
         if found is None or found.kind != kind:

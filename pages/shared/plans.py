@@ -12,9 +12,9 @@ from pages.shared import kept_data, long_work, references
 from pages.shared.cache import caches
 from pages.shared.cities import City
 from tkm_core.arrays import Floats
-from tkm_core.export import PlanFile, Restored
+from tkm_core.export import PlanFile, Restored, same_rules
 from tkm_core.figures import DrawnDeck, DrawnFigure
-from tkm_core.planning import FREE, NONE_EXISTING, Plan, Reference, usual_reference
+from tkm_core.planning import NONE_EXISTING, Plan, Reference, usual_reference
 from tkm_core.progress import Progress
 
 D = TypeVar("D", DrawnDeck, DrawnFigure)
@@ -101,12 +101,12 @@ def _as_saved(place: City, k: int, progress: Progress) -> Plan | None:
     fixed = NONE_EXISTING.lonlat if place.existing is None else place.existing.lonlat
     if (
         saved is None
-        or place.rules != FREE
+        or not same_rules(saved, place.rules)
         or (saved.k, saved.closed, saved.fingerprint) != (k, place.closed, place.residents.fingerprint)
         or not np.array_equal(saved.fixed_lonlat, fixed)
     ):
         return None
-    made = tasks.restored(place.scenario, saved, place.residents, progress).plan
+    made = tasks.restored(place.scenario, saved, place.residents, progress, travel=place.rules.travel).plan
     kept = place.existing or made.existing
     return replace(made, existing=kept, reference=usual_reference(kept))
 

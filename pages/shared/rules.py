@@ -1,12 +1,13 @@
 """The rules of the Sites page: what may be built where, how distance is measured, how much room there is.
 
-Small settings stand in the address. Sites, zones, road files and travel tables are kept on the server under secret
+Small settings stand in the address. Sites, zones, road files and travel tables are kept in the store under secret
 tokens, which the address names.
 """
 
 import hashlib
+import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -15,8 +16,9 @@ import streamlit as st
 
 from pages.live_map import Drawing, Site, Zone
 from pages.serving.jobs import files
-from pages.shared import address, notices, state
-from pages.shared.cache import UPLOAD_HOURS, caches
+from pages.serving.store import Dataset
+from pages.shared import address, kept_data, notices, state
+from pages.shared.cache import caches
 from tkm_core.figures import live_roads
 from tkm_core.planning import FREE, STRAIGHT, AlongStreets, ByTable, Rules, Travel
 from tkm_core.residents import Existing, Residents, Sites, Zones, find_sample
@@ -77,6 +79,27 @@ class Places:
 NOTHING = Places()
 
 
+def places_bytes(found: Places) -> bytes:
+    """Sites and zones as they are kept.
+
+    >>> town = Places(Drawing(sites=(Site("s", "Hall", (1.4, 43.6)),)), (("s", 20.0),), (("not_in", "Lake", b"wkb"),))
+    >>> places_from(places_bytes(town)) == town
+    True
+    """
+    shapes = [(kind, name, shape.hex()) for kind, name, shape in found.shapes]
+    return json.dumps({"drawing": asdict(found.drawing), "room": found.room, "shapes": shapes}).encode()
+
+
+def places_from(content: bytes) -> Places:
+    """Sites and zones as `places_bytes` wrote them."""
+    told = json.loads(content)
+    sites = [Site(**{**one, "lonlat": tuple(one["lonlat"])}) for one in told["drawing"]["sites"]]
+    zones = [Zone(**{**one, "ring": tuple(map(tuple, one["ring"]))}) for one in told["drawing"]["zones"]]
+    shapes = tuple((kind, name, bytes.fromhex(shape)) for kind, name, shape in told["shapes"])
+    room = tuple((spot, float(most)) for spot, most in told["room"])
+    return Places(Drawing(tuple(sites), tuple(zones)), room, shapes)
+
+
 @dataclass(frozen=True)
 class KeptFile:
     """A road file or a travel table, as it was uploaded.
@@ -114,7 +137,8 @@ def keep_places(found: Places) -> None:
         address.put("places", "")
         return
     token = state.new_token()
-    caches().rules.put(token, found, 1 + len(found.drawing.sites) / 1_000)
+    caches().rules.put(token, (found, ""), 1 + len(found.drawing.sites) / 1_000)
+    kept_data.write(token, "places", places_bytes(found))
     address.put("places", token)
 
 
@@ -162,7 +186,8 @@ def add_zones(zones: Zones, kind: str) -> int:
 def keep_file(field: str, name: str, content: bytes, unit: str = "") -> None:
     """Take a road file (field "roads") or a travel table (field "table") into use."""
     token = state.new_token()
-    caches().rules.put(token, KeptFile(name, content, unit), 1 + len(content) / 1e6)
+    caches().rules.put(token, (KeptFile(name, content, unit), ""), 1 + len(content) / 1e6)
+    kept_data.write(token, field, content, name, unit)
     address.put(field, token)
 
 
@@ -171,6 +196,7 @@ def leave(field: str) -> None:
     token = address.get(field)
     if token in state.visit().own:
         caches().remove_about(token)
+        kept_data.remove(token)
     address.put(field, "")
     usual = {"roads": MODES, "table": ("table",)}
     if address.get("by") in usual.get(field, ()):
@@ -178,15 +204,24 @@ def leave(field: str) -> None:
 
 
 def _kept(field: str, what: str) -> object:
-    found = caches().rules.get(address.get(field))
-    if found is None:
-        notices.add(
-            f"The {what} of this link are no longer here: they were removed, the server was restarted, or nobody used "
-            f"them for {UPLOAD_HOURS} hours. Please bring them again on the Sites page."
-        )
+    """What a field of the address names: from memory, or from the store, where another server may have put it."""
+    token = address.get(field)
+    known = caches().rules.get(token)
+    if known is not None and (not known[1] or kept_data.may_see(known[1])):
+        return known[0]
+    stored = kept_data.read(token, field)
+    if stored is None:
+        notices.add(kept_data.gone(f"The {what} of this link are", page="Sites"))
         address.put(field, "")
         return NOTHING if field == "places" else None
+    row, content = stored
+    found = _from_store(row, content)
+    caches().rules.put(token, (found, row.project_id or ""), 1 + len(content) / 1e6)
     return found
+
+
+def _from_store(row: Dataset, content: bytes) -> object:
+    return places_from(content) if row.kind == "places" else KeptFile(row.title, content, row.people)
 
 
 def _sample() -> Any:

@@ -24,8 +24,6 @@ from tkm_core.version import VERSION
 from tkm_core.wording import dial_text
 
 THEMES = ("light", "dark")
-# what only plans under rules need, which are not saved
-OF_RULES = ("places", "roads", "table", "by", "measure", "direction", "most", "least", "equal")
 
 
 def at_the_side(place: cities.City, plan: Plan) -> None:
@@ -40,10 +38,10 @@ def at_the_side(place: cities.City, plan: Plan) -> None:
             icon=":material/save:",
             on_click=_save_and_say,
             args=(place, plan),
-            disabled=place.rules != FREE,
-            help="Kept with its data and its exact plan. You find it on the Scenarios page, tomorrow as well."
-            if place.rules == FREE
-            else "Plans under the rules of the Sites page cannot be saved as scenarios yet.",
+            disabled=_only_in_file(place),
+            help="This plan was opened from a file that carries its rules: keep that file."
+            if _only_in_file(place)
+            else "Kept with its data and its exact plan. You find it on the Scenarios page, tomorrow as well.",
             width="stretch",
         )
         if opened is None:
@@ -62,6 +60,11 @@ def at_the_side(place: cities.City, plan: Plan) -> None:
             on_click=lambda: address.put("scenario", ""),
             help="Leave the saved plan and compute it again with the same settings and this version's solver.",
         )
+
+
+def _only_in_file(place: cities.City) -> bool:
+    """Whether the rules of a plan came with its file: there is no address by which they could be kept."""
+    return place.saved is not None and place.rules != FREE
 
 
 def _save_and_say(place: cities.City, plan: Plan) -> None:
@@ -126,6 +129,7 @@ def told(plan: Plan, i: int, place: cities.City) -> dict[str, Any]:
             "title": place.title,
             "people": place.people,
             "words": name_of(plan, i),
+            "unit": plan.rules.unit,
         },
     }
 
@@ -143,7 +147,7 @@ def _unused(name: str, taken: set[str]) -> str:
 
 def _settings(place: cities.City) -> dict[str, str]:
     """The address of the plan; of a plan that was opened from a file, that of its residents."""
-    settings = {name: text for name, text in address.everything().items() if name not in OF_RULES}
+    settings = address.everything()
     if place.saved is None:
         return settings
     settings.pop("upload", None)
@@ -181,9 +185,14 @@ def measures(one: Scenario) -> dict[str, float]:
     return cast("dict[str, float]", one.figures.get("measures", {}))
 
 
-def key_figures(one: Scenario, unit: str) -> list[str]:
+def unit_of(one: Scenario, lengths: str) -> str:
+    """The unit in which the trips of a scenario are shown: minutes, or the visitor's unit of lengths."""
+    return "min" if one.figures.get("facts", {}).get("unit") == "min" else lengths
+
+
+def key_figures(one: Scenario, lengths: str) -> list[str]:
     """The three figures of a card."""
-    found = measures(one)
+    found, unit = measures(one), unit_of(one, lengths)
     lines = []
     for key in ("mean_distance", "largest_distance", "p95_distance"):
         if key in found:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.live_map import Drawing, Site
 from pages.serving import people
 from pages.serving.store import Actor, Draft, store
-from pages.shared import kept_data
+from pages.shared import kept_data, rules
 from pages.shared.cache import caches
 from tests.pages.conftest import Opened, live, turn_dial, turn_to
 from tests.pages.test_pages import TABLE, upload
@@ -203,3 +204,50 @@ def test_a_person_makes_and_withdraws_tokens_for_programs(
     assert secret not in str(app.code)
     again = opened("scenarios")
     assert not again.code and "nightly" not in text(again)
+
+
+def test_sites_zones_and_limits_outlive_a_restart_and_are_saved_with_their_plan(opened: Opened) -> None:
+    app = opened(dataset="san-francisco", k="3", t="0.3", places="sample", by="table", table="sample")
+    app.button(key="save_scenario").click().run()
+    assert not app.exception and not app.warning
+    before, key = live(app).sites(), app.query_params["project"]
+    key = key[0] if isinstance(key, list) else key
+    forget()
+    later = opened("scenarios", project=key)
+    assert cards(later) == 1
+    button(later, "open_").click().run()
+    turn_to(later, "plan")
+    assert not later.exception and not later.warning
+    assert live(later).t == 0.3
+    np.testing.assert_allclose(live(later).sites(), before, atol=1e-9)
+    assert {"places": "sample", "by": "table"}.items() <= {
+        name: value[0] if isinstance(value, list) else value for name, value in later.query_params.items()
+    }.items()
+
+
+def test_own_sites_of_a_project_are_only_for_those_who_may_see_it(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_data, "TRUST", 0.0)
+    spots = [(-122.40 - 0.01 * n, 37.70 + 0.01 * n) for n in range(6)]
+    drawn = rules.Places(Drawing(tuple(Site(f"s{n}", f"Hall {n}", spot) for n, spot in enumerate(spots))))
+    token = "S" * 32
+    store().add_dataset(Actor(), "places", rules.places_bytes(drawn), token=token)
+    app = opened(dataset="san-francisco", k="2", t="0.3", places=token)
+    app.button(key="save_scenario").click().run()
+    assert not app.exception and not app.warning
+    before = live(app).sites()
+    assert all(min(np.hypot(*(np.array(site) - spot)) for spot in spots) < 1e-4 for site in before)
+    key = app.query_params["project"]
+    key = key[0] if isinstance(key, list) else key
+    forget()
+    holder = opened("scenarios", project=key)
+    button(holder, "open_").click().run()
+    turn_to(holder, "plan")
+    assert not holder.warning
+    np.testing.assert_allclose(live(holder).sites(), before, atol=1e-9)
+    copy = holder.query_params["places"]
+    copy = copy[0] if isinstance(copy, list) else copy
+    assert copy != token
+    stranger = opened(dataset="san-francisco", k="2", places=copy)
+    assert "candidate sites and zones of this link are no longer here" in stranger.warning[0].value

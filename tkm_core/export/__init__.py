@@ -3,7 +3,14 @@
 from tkm_core.export.carried import MOST_CARRIED
 from tkm_core.export.file_format import FileFormat
 from tkm_core.export.formats import FORMATS, format_of, to_bytes, write, write_whole
-from tkm_core.export.planfile import Restored, plan_document, plan_json, restore_plan, write_plan_file
+from tkm_core.export.planfile import (
+    Restored,
+    plan_document,
+    plan_json,
+    restore_plan,
+    same_rules,
+    write_plan_file,
+)
 from tkm_core.export.planfile_reading import (
     LARGEST,
     PlanFile,
@@ -36,6 +43,7 @@ __all__ = [
     "plan_json",
     "read_plan_file",
     "restore_plan",
+    "same_rules",
     "saved_reference",
     "service_areas",
     "table",

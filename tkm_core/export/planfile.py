@@ -238,6 +238,25 @@ def restore_plan(
     return Restored.of(saved, plan, same_data=False)
 
 
+def same_rules(saved: PlanFile, rules: Rules) -> bool:
+    """Whether a saved plan followed just these rules.
+
+    Examples
+    --------
+    >>> from tkm_core.export import read_plan_file
+    >>> from tkm_core.residents.samples import load_sample
+    >>> saved = read_plan_file(plan_json(make_plan(load_sample("generated", n=60), 2, t=[0, 1]), 0))
+    >>> same_rules(saved, FREE)
+    True
+    """
+    if saved.rules is None or rules == FREE:
+        return saved.rules is None and rules == FREE
+    try:
+        return restored_rules(saved.rules, rules.travel) == rules
+    except ValueError:
+        return False
+
+
 def _rules(stored: dict[str, Any], travel: Travel | None) -> Rules:
     try:
         return restored_rules(stored, travel)

@@ -22,6 +22,7 @@ from tkm_core.planning import (
     Plan,
     ResidentCells,
     Rules,
+    Travel,
     condense_residents,
     fewest_facilities,
     group_numbers,
@@ -225,7 +226,9 @@ def radius(residents: Residents, k: int, progress: Progress) -> Floats | None:
     return found
 
 
-def restored(key: Hashable, saved: PlanFile, residents: Residents, progress: Progress) -> Restored:
+def restored(
+    key: Hashable, saved: PlanFile, residents: Residents, progress: Progress, *, travel: Travel | None = None
+) -> Restored:
     """A plan from its file, with its trade-off curve, as `restore_plan` brings it back, from a worker.
 
     Parameters
@@ -236,6 +239,8 @@ def restored(key: Hashable, saved: PlanFile, residents: Residents, progress: Pro
     residents : Residents
     progress : callable
         As in `JobPool.run`.
+    travel : AlongStreets or ByTable, optional
+        What the plan was measured by, as in `restore_plan`.
 
     Raises
     ------
@@ -243,7 +248,7 @@ def restored(key: Hashable, saved: PlanFile, residents: Residents, progress: Pro
         If the file was changed after it was saved.
     """
     asked = ("restore", residents.fingerprint, key)
-    made: Restored = _elsewhere(asked, _restored, residents, saved, progress=progress)
+    made: Restored = _elsewhere(asked, _restored, residents, saved, travel, progress=progress)
     return Restored.of(saved, replace(made.plan, residents=residents), same_data=made.same_data)
 
 
@@ -340,9 +345,9 @@ def _fewest(residents: Residents, reach: float, progress: Progress, **options: A
     return fewest_facilities(residents, reach, progress=progress, **options)
 
 
-def _restored(residents: Residents, saved: PlanFile, progress: Progress) -> Restored:
+def _restored(residents: Residents, saved: PlanFile, travel: Travel | None, progress: Progress) -> Restored:
     """A restored plan with its curve."""
-    found = restore_plan(saved, residents, progress=part(progress, 0.0, 0.85))
+    found = restore_plan(saved, residents, travel=travel, progress=part(progress, 0.0, 0.85))
     found.plan.trade_off(progress=part(progress, 0.85, 1.0))
     return replace(found, plan=_without_residents(found.plan))
 

@@ -28,7 +28,8 @@ from tkm_core.version import VERSION
 
 MOST_SCENARIOS = 500  # of one project
 LARGEST_PLAN = 20_000_000  # bytes of a plan file
-TOKENS = ("upload", "existing")  # settings that name data by a token
+TOKENS = ("upload", "existing", "places", "roads", "table")  # settings that name data by a token
+OF_SAMPLE = "sample"  # what stands in place of a token for what came with a sample
 COLUMNS = [SCENARIO.c[part.name] for part in fields(Scenario)]
 LISTED = [column for column in COLUMNS if column.name != "pictures"]
 
@@ -91,7 +92,7 @@ class Scenarios:
         settings = dict(draft.settings)
         for name in TOKENS:
             token = settings.get(name)
-            if token:
+            if token and token != OF_SAMPLE:
                 kept = copied_into(connection, actor, token, project, own=token in own)
                 if kept is None:
                     msg = (
