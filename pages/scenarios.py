@@ -8,12 +8,18 @@ import streamlit as st
 
 from pages.serving.config import config
 from pages.serving.store import OWNER, ROLES, VIEWER, Project, Scenario, StoreError, store
-from pages.shared import address, cities, kept_data, markdown, notices, scenarios, screen, state, tokens
+from pages.shared import (
+    address,
+    cities,
+    kept_data,
+    notices,
+    scenario_comparison,
+    scenarios,
+    screen,
+    state,
+    tokens,
+)
 from pages.shared.markdown import escaped
-from tkm_core import figures
-from tkm_core.export import csv_bytes
-from tkm_core.figures import html_report
-from tkm_core.stories import tell_plan
 
 ACROSS, MOST = 3, 4  # cards in a row; scenarios that can be compared
 DAYS = {"For good": None, "For 30 days": 30.0, "For one day": 1.0}
@@ -22,7 +28,7 @@ MARK = "mark_"
 
 def render() -> None:
     """The projects of this person, and the scenarios of the one chosen."""
-    place = cities.current()
+    cities.current()
     spot = st.container()
     try:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -33,7 +39,7 @@ def render() -> None:
         if chosen is None:
             _nothing_yet()
         else:
-            _project(chosen, place)
+            _project(chosen)
     except StoreError as problem:
         st.error(escaped(str(problem)), icon=":material/error:")
     with spot:
@@ -65,7 +71,7 @@ def _choose(projects: list[Project]) -> Project:
     return names[state.visit().project]
 
 
-def _project(project: Project, place: cities.City) -> None:
+def _project(project: Project) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.header(escaped(project.name), anchor=False, width="content")
         if project.can_edit:
@@ -88,7 +94,7 @@ def _project(project: Project, place: cities.City) -> None:
     if len(marked) > MOST:
         st.info(f"At most {MOST} scenarios can be compared at once.", icon=":material/info:")
     elif len(marked) > 1:
-        _compare(list(reversed(marked)), place)
+        scenario_comparison.render(list(reversed(marked)))
     elif len(found) > 1:
         st.markdown(":gray[Tick two to four scenarios to compare them.]")
 
@@ -271,58 +277,6 @@ def _history(project: Project) -> None:
             when = datetime.fromtimestamp(event.at, UTC).strftime("%d %b %Y, %H:%M")
             what = " ".join(filter(None, (event.what, event.scenario, event.detail)))
             st.markdown(f":small[{when} :gray[{escaped(event.author)}] {escaped(what)}]")
-
-
-def _compare(chosen: list[Scenario], place: cities.City) -> None:
-    """Two to four scenarios: one table, one chart, and who gains and loses from the first to the last."""
-    unit, look = address.get("units"), screen.look(place)
-    st.header("Side by side", anchor=False)
-    table = scenarios.table(chosen, unit)
-    left, right = st.columns([1.2, 1], gap="medium")
-    with left:
-        st.table(scenarios.marked(table, chosen), border="horizontal", hide_index=True)
-        st.download_button(
-            "This table (CSV)",
-            data=lambda: csv_bytes(table),
-            file_name="scenarios.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            key="save_comparison",
-            on_click="ignore",
-        )
-    names, told = [one.name for one in chosen], [scenarios.measures(one) for one in chosen]
-    with right:
-        st.plotly_chart(
-            figures.scenarios_chart(names, told, [one.figures.get("curve", {}) for one in chosen], look),
-            theme=None,
-            config=figures.CONFIG,
-            key="scenarios_chart",
-            alt=figures.scenario_words(names, told, look),
-        )
-    _gains(chosen[0], chosen[-1], place)
-
-
-def _gains(first: Scenario, last: Scenario, place: cities.City) -> None:
-    st.markdown(f"**From {escaped(first.name)} to {escaped(last.name)}**")
-    pair = scenarios.against(last, first)
-    if pair is None:
-        st.markdown(":gray[Open one of them: who gains and who loses is shown for the residents on screen.]")
-        return
-    plan, i = pair
-    look, standard = screen.look(place), screen.standard(place)
-    story = tell_plan(plan, i, unit=look.unit, standard=standard, people=place.people)
-    st.markdown(f"{markdown.toned(story.headline)} {markdown.toned(story.detail)}")
-    st.download_button(
-        "Report of this comparison (HTML)",
-        data=lambda: html_report(
-            plan, i, story, look, title=f"{place.title}: {last.name}", standard=standard
-        ),
-        file_name="comparison.html",
-        mime="text/html",
-        icon=":material/description:",
-        key="save_comparison_report",
-        on_click="ignore",
-    )
 
 
 if __name__ == "__main__":

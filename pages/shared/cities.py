@@ -153,6 +153,13 @@ def owns(token: str) -> bool:
     return token in state.visit().own or kept_data.owned(token)
 
 
+def named(dataset: str, token: str) -> City | None:
+    """The city that a saved address names; None if it cannot be opened."""
+    if dataset == address.UPLOAD:
+        return _uploaded(token)
+    return None if find_sample(dataset) is None else sample(dataset)
+
+
 def _named_city() -> City:
     """The city that the address names; what cannot be opened falls back to the first sample, with a notice."""
     dataset, token = address.get("dataset"), address.get("upload")

@@ -4,6 +4,7 @@ Small settings stand in the address. Sites, zones, road files and travel tables 
 tokens, which the address names.
 """
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable
@@ -183,11 +184,13 @@ def add_zones(zones: Zones, kind: str) -> int:
     return len(shapes)
 
 
-def keep_file(field: str, name: str, content: bytes, unit: str = "") -> None:
+def keep_file(
+    field: str, name: str, content: bytes, unit: str = "", *, columns: tuple[tuple[str, str], ...] = ()
+) -> None:
     """Take a road file (field "roads") or a travel table (field "table") into use."""
     token = state.new_token()
-    caches().rules.put(token, (KeptFile(name, content, unit), ""), 1 + len(content) / 1e6)
-    kept_data.write(token, field, content, name, unit)
+    caches().rules.put(token, (KeptFile(name, content, unit, columns), ""), 1 + len(content) / 1e6)
+    kept_data.write(token, field, content, name, json.dumps(columns) if columns else unit)
     address.put(field, token)
 
 
@@ -221,7 +224,13 @@ def _kept(field: str, what: str) -> object:
 
 
 def _from_store(row: Dataset, content: bytes) -> object:
-    return places_from(content) if row.kind == "places" else KeptFile(row.title, content, row.people)
+    if row.kind == "places":
+        return places_from(content)
+    columns: tuple[tuple[str, str], ...] = ()
+    if row.kind == "roads":
+        with contextlib.suppress(ValueError):  # too many to be kept: the file is read as it was guessed
+            columns = tuple((str(role), str(name)) for role, name in json.loads(row.people or "[]"))
+    return KeptFile(row.title, content, "" if row.kind == "roads" else row.people, columns)
 
 
 def _sample() -> Any:
@@ -290,7 +299,7 @@ def choose_columns(file: KeptFile, columns: tuple[tuple[str, str], ...]) -> None
     except ValueError as problem:
         notices.add(str(problem))
         return
-    caches().rules.put(address.get("roads"), replace(file, columns=columns), 1 + len(file.content) / 1e6)
+    keep_file("roads", file.name, file.content, columns=columns)
 
 
 def drawn_streets() -> bytes | None:

@@ -15,9 +15,9 @@ from pages.shared.cache import caches
 from pages.shared.compared_methods import ground_of
 from pages.shared.markdown import escaped
 from tkm_core import figures
-from tkm_core.export import plan_json, saved_reference
+from tkm_core.export import PlanFileError, plan_json
 from tkm_core.measures import COMPARED, MEASURES, SAVED, figure_decimals, shown_in
-from tkm_core.planning import FREE, Plan
+from tkm_core.planning import FREE, Plan, one_setting
 from tkm_core.residents import find_sample
 from tkm_core.stories import facilities_text
 from tkm_core.version import VERSION
@@ -214,41 +214,44 @@ def table(chosen: Sequence[Scenario], unit: str) -> pd.DataFrame:
     return pd.DataFrame({"Measure": [MEASURES[key].heading(unit) for key in shown], **columns})
 
 
-def marked(found: pd.DataFrame, chosen: Sequence[Scenario]) -> pd.DataFrame:
-    """The same table as text, the best of each row in bold green; fewer is better in every one of these measures."""
-    numbers = found.drop(columns="Measure").to_numpy(dtype=float)
-    cells = []
-    for row in numbers:
+def best(found: pd.DataFrame) -> list[list[bool]]:
+    """For each row of such a table, which figures are the best as they are shown; fewer is better in all of them."""
+    told = []
+    for row in found.drop(columns="Measure").to_numpy(dtype=float):
+        rounded = np.round(row, figure_decimals(*row))
+        told.append([bool(value == rounded.min()) and len(row) > 1 for value in rounded])
+    return told
+
+
+def marked(found: pd.DataFrame) -> pd.DataFrame:
+    """The same table as text, the best of each row in bold green."""
+    columns: dict[str, list[str]] = {escaped(str(name)): [] for name in found.columns[1:]}
+    for row, marks in zip(found.drop(columns="Measure").to_numpy(dtype=float), best(found), strict=True):
         digits = figure_decimals(*row)
-        rounded = np.round(row, digits)
-        cells.append(
-            [
-                f":green[**{value:,.{digits}f}**]"
-                if value == rounded.min() and len(chosen) > 1
-                else f"{value:,.{digits}f}"
-                for value in rounded
-            ]
-        )
-    names = [escaped(name) for name in found.columns[1:]]
-    return pd.DataFrame(
-        {"Measure": found["Measure"], **{name: [row[at] for row in cells] for at, name in enumerate(names)}}
-    )
+        for cells, value, mark in zip(columns.values(), row, marks, strict=True):
+            cells.append(f":green[**{value:,.{digits}f}**]" if mark else f"{value:,.{digits}f}")
+    return pd.DataFrame({"Measure": found["Measure"], **columns})
 
 
-def against(one: Scenario, other: Scenario) -> tuple[Plan, int] | None:
-    """A scenario's plan next to another's, for the residents on screen; None if they are not theirs."""
-    place = cities.current()
-    prints = {scenario.figures.get("facts", {}).get("fingerprint") for scenario in (one, other)}
-    if prints != {place.residents.fingerprint}:
+def reopened(one: Scenario) -> tuple[cities.City, Plan] | None:
+    """A scenario's city and its plan at its one setting, as it was saved.
+
+    None where its data cannot be opened: a plan along streets or by a travel table needs them on screen.
+    """
+    place = cities.named(one.settings.get("dataset", ""), one.settings.get("upload", ""))
+    saved = kept_data.plan_file(one.id)
+    if place is None or saved is None:
         return None
-    first, second = kept_data.plan_file(one.id), kept_data.plan_file(other.id)
-    if first is None or second is None:
+    travel = cities.current().rules.travel
+
+    def make() -> Plan:
+        found = tasks.restored(one.id, saved, place.residents, state.still_here, travel=travel)
+        return one_setting(found.plan, found.i)
+
+    try:
+        with st.spinner("Opening the saved plans", show_time=True):
+            plan = cast("Plan", caches().results.once(("scenario", one.id, *place.key_with_existing), make))
+    except PlanFileError:
         return None
-
-    def make() -> tuple[Plan, int]:
-        restored = tasks.restored(one.id, first, place.residents, state.still_here)
-        return restored.plan.against(saved_reference(second, other.name)), restored.i
-
-    with st.spinner("Working out who gains and who loses", show_time=True):
-        key = ("scenarios", *place.key_with_existing, one.id, other.id, other.version)
-        return cast("tuple[Plan, int]", caches().results.once(key, make))
+    kept = plan.existing if len(plan.existing) else None
+    return replace(place, existing=kept, closed=plan.closed, rules=plan.rules), plan

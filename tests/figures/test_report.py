@@ -1,15 +1,17 @@
 """The report names places, and its style keeps headings with their tables."""
 
 import re
-from html import escape
+from datetime import date
+from html import escape, unescape
 
 import geopandas as gpd
 import numpy as np
+import pandas as pd
 import shapely
 
-from tkm_core.figures import Look, html_report
+from tkm_core.figures import Look, comparison_report, html_report
 from tkm_core.figures.report import ANYWHERE, CHOICE, STRAIGHT, STYLE
-from tkm_core.planning import make_plan
+from tkm_core.planning import Reference, make_plan
 from tkm_core.residents import Residents, Sites, load_residents, load_sample
 from tkm_core.sites import TravelTable
 from tkm_core.stories import tell_plan
@@ -94,3 +96,28 @@ def test_no_word_in_a_chart_is_cut_off() -> None:
 def test_headings_stay_with_their_tables_and_long_words_wrap() -> None:
     assert "h2 { font-size: 15px; margin: 26px 0 6px; break-after: avoid; }" in STYLE
     assert "overflow-wrap: anywhere" in STYLE and "background:" not in STYLE.replace("background: #fff", "")
+
+
+def test_a_comparison_report_is_one_file_in_which_nothing_runs() -> None:
+    city = load_sample("generated", n=200)
+    before, after = (make_plan(city, k, t=[0, 1]) for k in (3, 5))
+    towards = after.against(Reference("saved", "A<script>", before.centers_lonlat(1)))
+    story = tell_plan(towards, 1)
+    table = pd.DataFrame(
+        {
+            "Measure": ["Average, km"],
+            **{
+                name: [plan.evaluation(1).mean_distance / 1000]
+                for name, plan in (("A<script>", before), ("B", after))
+            },
+        }
+    )
+    page = comparison_report(
+        ["A<script>", "B"], ["<svg onload='x'/>", ""], ["<b>why</b>", ""], table, [[False, True]],
+        title="Town <i>", change=("A<script>", "B", story), today=date(2026, 11, 17),
+    )  # fmt: skip
+    assert page.count("<img") == 1 and "<script" not in page and "onload" not in page and "<b>why" not in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    assert "From A&lt;script&gt; to B" in page and "2026-11-17" in page
+    assert f'<td class="better"><b>{after.evaluation(1).mean_distance / 1000:,.2f}' in page.replace(",", ",")
+    assert story.headline_text.split(";")[0] in unescape(re.sub("<[^>]+>", "", page))

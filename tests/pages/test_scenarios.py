@@ -1,5 +1,7 @@
 """Scenarios: saved in one click, opened exactly as they were, on any server; only for those who may see them."""
 
+import json
+import re
 from typing import Any
 from unittest.mock import ANY
 
@@ -105,6 +107,43 @@ def test_planning_goes_on_from_a_scenario(opened: Opened) -> None:
     assert "**From 3 facilities, t = 0.3 to 2 facilities, t = 0.3**" in text(app).replace("\\", "")
     assert len(app.get("plotly_chart")) == 1
     assert "farther" in text(app) or "closer" in text(app)
+    maps = [json.loads(element.proto.json) for element in app.get("bidi_component")]
+    assert len({one["group"] for one in maps}) == 1 and len(maps) == 2, "two maps that move in step"
+
+
+def test_scenarios_are_compared_without_opening_them(opened: Opened) -> None:
+    """Their own residents are looked at, whatever city is on screen."""
+    app = saved(opened)
+    key = app.query_params["project"]
+    key = key[0] if isinstance(key, list) else key
+    saved(opened, k="5", project=key)
+    forget()
+    later = opened("scenarios", project=key, dataset="toulouse")
+    for box in later.checkbox:
+        box.check()
+    later.run()
+    assert not later.exception and not later.error and not later.warning
+    shown = text(later).replace("\\", "")
+    assert "**From 3 facilities, t = 0.3 to 5 facilities, t = 0.3**" in shown
+    assert "residents travel" in shown or "closer" in shown
+    table = later.table[0].value
+    truth = {
+        name: store().scenarios_of(Actor(keys=(key,)), later_project(key))[at].figures["measures"]
+        for at, name in enumerate(("five", "three"))
+    }
+    cells = table.iloc[1]
+    assert cells["Measure"] == "Average, km"
+    plain = [re.sub(r"[^\d.,]", "", str(cell)) for cell in cells[1:]]
+    digits = [len(cell.partition(".")[2]) for cell in plain]
+    assert plain == [
+        f"{truth[name]['mean_distance'] / 1000:,.{shown}f}"
+        for name, shown in zip(("three", "five"), digits, strict=True)
+    ]
+    assert str(cells.iloc[2]).startswith(":green["), "five facilities are nearer than three"
+
+
+def later_project(key: str) -> str:
+    return store().projects_of(Actor(keys=(key,)))[0].id
 
 
 def test_rename_note_duplicate_delete_and_undo(opened: Opened) -> None:

@@ -1,6 +1,7 @@
 """Maps and charts: plain functions from plans and evaluations to figures."""
 
 from tkm_core.figures.charts import CONFIG, FAIRNESS, FONT, UTILITY, layout
+from tkm_core.figures.comparison_report import comparison_report
 from tkm_core.figures.convergence import ACROSS, COST_WORDS, convergence, convergence_words
 from tkm_core.figures.crowd import COLOURS, POINTS_AT_MOST
 from tkm_core.figures.distances_chart import distances
@@ -48,6 +49,7 @@ __all__ = [
     "SmallGround",
     "by_count",
     "colour_scheme",
+    "comparison_report",
     "convergence",
     "convergence_words",
     "count_words",
