@@ -153,6 +153,11 @@ def test_the_core_alone_says_what_is_missing(installed: Path) -> None:
     assert all("pip install 'evenreach[geo]'" in sentence for sentence in said.values())
 
 
+def test_the_core_alone_compiles_ahead() -> None:
+    ahead = "import runpy; runpy.run_module('tkm_core.clustering.compiled', run_name='__main__')"
+    run("-c", ABSENT.format(banned=("pandas", "geopandas", "pyarrow", "shapely", "pyproj")) + ahead, cwd=ROOT)
+
+
 def test_the_command_says_what_is_missing(installed: Path) -> None:
     command = "import tkm_core.cli.main as c; raise SystemExit(c.main(['plan', 'sacramento']))"
     done = subprocess.run(
