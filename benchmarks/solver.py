@@ -19,6 +19,7 @@ from tkm_core.clustering import FARTHEST, KMEANS_PP, RESIDENTS, Problem, descend
 
 TILTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 PAPER: dict[str, Any] = {"solver": "sgd", "max_iter": 500, "n_epochs": 5, "learning_rate": 0.05}
+RESTARTS, SEEDS = 1_000, 10
 Row = dict[str, str | float | None]
 
 # peak memory of a fit, in a process of its own: (seconds, bytes beyond the input, bytes of the input)
@@ -75,7 +76,7 @@ def seconds(work: Callable[[], object], repeats: int = 3) -> float:
     return min(times)
 
 
-def best_of_restarts(X: Floats, k: int, t: float, count: int = 100) -> float:
+def best_of_restarts(X: Floats, k: int, t: float, count: int = RESTARTS) -> float:
     """Lowest tilted SSE of many descents from k-means++ seeds, random residents and farthest-first."""
     w = np.ones(len(X))
     problem = Problem.of(X, w, k)
@@ -86,29 +87,32 @@ def best_of_restarts(X: Floats, k: int, t: float, count: int = 100) -> float:
 
 
 def quality() -> Iterator[Row]:
-    """Tilted SSE against the best of five SGD runs and of a hundred restarts, cell by cell."""
-    over_sgd, over_restarts, better = [], [], 0
+    """Tilted SSE of the worst seed against the best of five SGD runs and of a thousand restarts, cell by cell."""
+    over_sgd, over_restarts, better, missed = [], [], 0, 0
     cells = [(name, X, k, t) for name, X in paper_like().items() for k in (4, 8) for t in TILTS]
     for _, X, k, t in tqdm(cells, desc="quality", leave=False):
-        ours = TiltedKMeans(k, t=t, random_state=0).fit(X).tilted_sse_
+        found = [TiltedKMeans(k, t=t, random_state=seed).fit(X).tilted_sse_ for seed in range(SEEDS)]
+        ours = max(found)
         sgd = min(TiltedKMeans(k, t=t, random_state=s, **PAPER).fit(X).tilted_sse_ for s in range(5))
         restarts = best_of_restarts(X, k, t)
         over_sgd.append(ours / sgd - 1)
         over_restarts.append(ours / restarts - 1)
         better += ours < restarts * (1 - 1e-3)
+        missed += sum(each > restarts * (1 + 1e-3) for each in found)
     yield {
-        "case": f"tilted SSE above the best of 5 SGD runs, worst of {len(cells)} cells "
+        "case": f"tilted SSE above the best of 5 SGD runs, worst of {SEEDS} seeds, worst of {len(cells)} cells "
         "(6 tables, k 4 and 8, t 0.01 to 100)",
         "measured": 100 * max(over_sgd),
         "unit": "%",
         "target": 0.0,
     }
     yield {
-        "case": f"tilted SSE above the best of 100 restarts, worst of {len(cells)} cells "
-        f"(median {100 * float(np.median(over_restarts)):.2f} %, lower by over 0.1 % in {better})",
+        "case": f"tilted SSE above the best of {RESTARTS:,} restarts, worst of {SEEDS} seeds in the worst of "
+        f"{len(cells)} cells (median {100 * float(np.median(over_restarts)):.2f} %, lower by over 0.1 % in {better}; "
+        f"{missed} of {SEEDS * len(cells)} fits above by over 0.1 %)",
         "measured": 100 * max(over_restarts),
         "unit": "%",
-        "target": 0.5,
+        "target": 0.1,
     }
 
 
