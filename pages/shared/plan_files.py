@@ -8,9 +8,9 @@ import streamlit as st
 from pages.serving.jobs import files
 from pages.shared import address, cities, plans, state
 from pages.shared.markdown import escaped
-from tkm_core.export import LARGEST_PLAN_FILE, PlanFile, PlanFileError
+from tkm_core.export import LARGEST_PLAN_FILE, PlanFile, PlanFileError, Shown
 from tkm_core.residents import SAMPLES, Existing, Report
-from tkm_core.units import METRES
+from tkm_core.units import LENGTHS, METRES
 
 
 def reopen() -> None:
@@ -28,7 +28,8 @@ def reopen() -> None:
         digest = hashlib.blake2b(content, digest_size=16).hexdigest()
         saved = _read(digest, content)
         place = replace(_city_of(saved), existing=_existing_of(saved), closed=saved.closed)
-        restored = plans.restored(place, digest, saved)
+        here = cities.current().rules
+        restored = plans.restored(place, digest, saved, None if here.straight else here.travel)
     except ValueError as problem:
         st.error(escaped(str(problem)), icon=":material/error:")
         return
@@ -39,11 +40,18 @@ def reopen() -> None:
         address.put("t", saved.t)
         address.put("against", "")
         if saved.shown is not None:
-            address.put("units", saved.shown.unit)
-            if saved.shown.standard is not None:
-                metres = saved.shown.standard / METRES[saved.shown.unit]
-                address.put("standard", min(max(round(metres, 1), 0.1), 1000.0))
+            _show_as(saved.shown)
         st.switch_page(state.page("plan"))
+
+
+def _show_as(shown: Shown) -> None:
+    """Take over the unit and the service standard of a plan file."""
+    lengths = shown.unit in LENGTHS
+    if lengths:
+        address.put("units", shown.unit)
+    if shown.standard is not None:
+        key, least, most = ("standard", 0.1, 1000.0) if lengths else ("minutes", 0.5, 600.0)
+        address.put(key, min(max(round(shown.standard / METRES[shown.unit], 1), least), most))
 
 
 def _read(digest: str, content: bytes) -> PlanFile:

@@ -14,7 +14,7 @@ from pages.shared.cities import City
 from tkm_core.arrays import Floats
 from tkm_core.export import PlanFile, Restored, same_rules
 from tkm_core.figures import DrawnDeck, DrawnFigure
-from tkm_core.planning import NONE_EXISTING, Plan, Reference, usual_reference
+from tkm_core.planning import NONE_EXISTING, Plan, Reference, Travel, usual_reference
 from tkm_core.progress import Progress
 
 D = TypeVar("D", DrawnDeck, DrawnFigure)
@@ -129,13 +129,16 @@ def _weight(place: City) -> float:
     return max(len(place.residents), 20_000)
 
 
-def restored(place: City, digest: str, saved: PlanFile) -> Restored:
-    """A plan brought back from a file, with a progress bar where it has to be made anew."""
+def restored(place: City, digest: str, saved: PlanFile, travel: Travel | None) -> Restored:
+    """A plan brought back from a file, with a progress bar where it has to be made anew.
+
+    `travel` is what is at hand to measure it by, if it was not measured in straight lines.
+    """
     found = long_work.result(
         caches().results,
-        ("restored", *place.key_with_existing, digest),
+        ("restored", *place.key_with_existing, digest, None if travel is None else travel.fingerprint),
         f"Opening the plan for {place.title}",
-        lambda progress: tasks.restored(digest, saved, place.residents, progress),
+        lambda progress: tasks.restored(digest, saved, place.residents, progress, travel=travel),
         weight=max(1.0, len(place.residents) / 50_000),
     )
     return cast("Restored", found)

@@ -18,8 +18,9 @@ from tkm_core.clustering.path import TiltedPath
 from tkm_core.export import PlanFileError, Shown, plan_json
 from tkm_core.planning import Plan, Reference, make_plan
 from tkm_core.progress import silent
-from tkm_core.residents import load_residents
+from tkm_core.residents import SAMPLES, load_residents
 from tkm_core.residents.samples import load_sample
+from tkm_core.sites import read_travel
 
 CITY = {"dataset": "generated-301", "k": "3"}
 
@@ -224,3 +225,17 @@ def test_a_plan_file_without_its_data_says_which_it_needs_and_shows_nothing(open
     app = give(opened, plan_json(make_plan(residents, 2), 1))
     assert "It needs the data it was made with" in app.error[0].value and "233 points" in app.error[0].value
     assert not app.info and "show_plan_file" not in {button.key for button in app.button}
+
+
+def test_a_plan_by_a_travel_table_opens_where_the_table_is_in_use(opened: Opened) -> None:
+    home, sample = load_sample("san-francisco"), SAMPLES["san-francisco"]
+    names, lonlat = sample.sites
+    roads = read_travel(sample.table_path, list(home.ids), names, unit="m")
+    plan = make_plan(home, 3, t=[0, 1], sites=lonlat, travel=roads)
+    content = plan_json(plan, 1, shown=Shown("San Francisco", "people", "mi", 1609.344))
+    app = give(opened, content, dataset="san-francisco")
+    assert "needs what its distances were measured by" in app.error[0].value
+    app = give(opened, content, dataset="san-francisco", places="sample", table="sample", by="table")
+    show(app)
+    assert app.session_state["units"] == "mi" and app.session_state["standard"] == 1.0
+    np.testing.assert_allclose(sites(app), plan.centers_lonlat(1), atol=1e-6)
