@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from tests.sites.truth import every_plan, slow_cost
 from tkm_core import Capacity, capacity_path, site_path, tilted_path
+from tkm_core.sites import plane
 from tkm_core.sites.transport import assign
 
 
@@ -199,3 +200,14 @@ def test_far_strays_at_a_steep_tilt_do_not_lead_astray():
         shares, F = path.shares(i), ((X[:, None] - path.centers[i][None]) ** 2).sum(axis=2)
         assert shares.sum(axis=0).max() <= 138 * (1 + 1e-9)
         assert slow_cost(F[shares > 0], shares[shares > 0], t) == pytest.approx(path.city_cost[i], rel=1e-6)
+
+
+def test_a_dial_walked_on_stand_ins_ends_where_one_walked_on_all_residents_does(monkeypatch):
+    X = np.random.default_rng(5).normal(size=(2_500, 2))
+    dial = [0.0, 0.5, 3.0]
+    quick = capacity_path(X, 3, 900, t=dial, random_state=0)
+    monkeypatch.setattr(plane, "WALK", len(X))
+    slow = capacity_path(X, 3, 900, t=dial, random_state=0)
+    np.testing.assert_allclose(quick.city_cost, slow.city_cost, rtol=5e-3)
+    for i in range(3):
+        assert quick.shares(i).sum(axis=0).max() <= 900 + 1e-6

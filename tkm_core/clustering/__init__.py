@@ -25,6 +25,7 @@ from tkm_core.clustering.objective import city_cost, squared_distances, tilted_s
 from tkm_core.clustering.path import TiltedPath, tilted_path
 from tkm_core.clustering.search import LARGE
 from tkm_core.clustering.sgd import descend_by_sgd
+from tkm_core.clustering.stand_ins import cells
 from tkm_core.clustering.streamed.grid import survey
 from tkm_core.clustering.streamed.path import Condensed, condensed, finish
 from tkm_core.clustering.threads import in_parallel
@@ -44,6 +45,7 @@ __all__ = [
     "TiltedKMeans",
     "TiltedPath",
     "box",
+    "cells",
     "check_centers",
     "check_clusters",
     "check_fixed",

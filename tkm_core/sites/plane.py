@@ -4,7 +4,7 @@ Given the facilities, the assignment of least cost is a transport problem; given
 is the tilted mean of its people. Both lower the city-wide cost or leave it: exact coordinate descent.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from tkm_core.arrays import Floats, Labels
 from tkm_core.clustering import (
     Frame,
+    cells,
     check_clusters,
     check_fixed,
     check_grid,
@@ -30,6 +31,7 @@ LOWER = 1e-5  # relative: a round that gains less is the last
 ROUNDS = 100
 FRESH = 5  # every so many-th t begins from two plans, the one without limits and that of the t before; others from one
 GOAL = 1e-6  # of a cluster's radius: how exactly a tilted mean is found
+WALK = 1_500  # weighted points, at least, that stand for the residents while the dial is walked
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,17 @@ class _Plane:
         assert found is not None, "there is room for everyone, and everyone reaches everything"  # noqa: S101
         return found
 
-    def descend(self, start: Floats, n_free: int, t: float) -> tuple[Floats, float]:
-        """Assign and move in turn until nothing is gained."""
-        centers, warm = start.copy(), Warm(np.zeros(len(start)))
+    def condensed(self, count: int) -> "_Plane":
+        """At most so many weighted points that stand for the residents; people can be split, so they fit as well."""
+        if len(self.X) <= count:
+            return self
+        X, weights = cells(self.X, self.weights, count)
+        return replace(self, X=X, weights=weights, rows=np.arange(len(X)), n=len(X))
+
+    def descend(self, start: Floats, n_free: int, t: float, prices: Warm | None = None) -> "_End":
+        """Assign and move in turn until nothing is gained; ``prices`` are where the first assignment begins."""
+        centers = start.copy()
+        warm = Warm(np.zeros(len(start))) if prices is None else replace(prices, prices=prices.prices.copy())
         x, value = self.served(centers, t, warm)
         for _ in range(ROUNDS):
             moved = centers.copy()
@@ -106,7 +116,16 @@ class _Plane:
             centers, value = moved, lower
             if done:
                 break
-        return centers, value
+        return _End(centers, value, warm)
+
+
+@dataclass(frozen=True)
+class _End:
+    """Where a descent ended: facilities, the city-wide cost, and the prices of the last assignment."""
+
+    centers: Floats
+    value: float
+    prices: Warm
 
 
 def capacity_path(
@@ -170,23 +189,28 @@ def capacity_path(
         random_state=random_state, progress=part(report, 0.0, 0.2),
     )  # fmt: skip
     order = np.argsort(grid, kind="stable")
-    best: list[tuple[Floats, float]] = []
-    for number, i in enumerate(order):
-        report(0.2 + 0.5 * number / len(order), f"Room for everyone at t = {grid[i]:.3g}")
-        starts = [frame.inside(free.centers[i])] + ([best[-1][0]] if best else [])
+    tilts = [plane.tilt(t) for t in grid[order]]
+    few = plane.condensed(max(WALK, 100 * size))
+    best: list[_End] = []
+    for number, (i, t_) in enumerate(zip(order, tilts, strict=True)):
+        report(0.2 + 0.3 * number / len(order), f"Room for everyone at t = {grid[i]:.3g}")
+        starts = [frame.inside(free.centers[i])] + ([best[-1].centers] if best else [])
         if number % FRESH:
-            starts = [min(starts, key=lambda start: plane.served(start, plane.tilt(grid[i]))[1])]
-        ends = [plane.descend(start, k, plane.tilt(grid[i])) for start in starts]
-        best.append(min(ends, key=lambda end: end[1]))
+            starts = [min(starts, key=lambda start: few.served(start, t_)[1])]
+        best.append(min((few.descend(start, k, t_) for start in starts), key=lambda end: end.value))
     for number in range(len(order) - 2, -1, -1):
-        report(0.7 + 0.3 * (1 - number / len(order)), "Walking the dial back")
-        end = plane.descend(best[number + 1][0], k, plane.tilt(grid[order[number]]))
-        if end[1] < best[number][1] * (1 - LOWER):
+        report(0.5 + 0.2 * (1 - number / len(order)), "Walking the dial back")
+        end = few.descend(best[number + 1].centers, k, tilts[number])
+        if end.value < best[number].value * (1 - LOWER):
             best[number] = end
+    if few is not plane:
+        for number, t_ in enumerate(tilts):
+            report(0.7 + 0.3 * number / len(order), "Room for every single resident")
+            best[number] = plane.descend(best[number].centers, k, t_, best[number].prices)
     report(1.0, "Done")
     centers = np.empty((len(grid), size, points.shape[1]))
     cost = np.empty(len(grid))
-    for (place, value), i in zip(best, order, strict=True):
-        centers[i, :k], centers[i, k:] = frame.outside(place[:k]), fixed
-        cost[i] = value
+    for end, i in zip(best, order, strict=True):
+        centers[i, :k], centers[i, k:] = frame.outside(end.centers[:k]), fixed
+        cost[i] = end.value
     return CapacityPath(grid, centers, in_units_of(cost, frame.unit, 2, "The cost"), plane)
