@@ -84,8 +84,6 @@ def _consequences(place: cities.City, plan: Plan) -> None:
         _distances(place, plan, i, look, charts)
     _under_rules(place, plan, i)
     straight_lines.show(place, plan, i, look)
-    if plan.k:
-        _portfolio(place, plan, i, look)
     _groups(place, plan, i, look)
     downloads.sidebar(place, plan, i, story, look)
     address.write()
@@ -180,8 +178,13 @@ def _distances(place: cities.City, plan: Plan, i: int, look: figures.Look, chart
 
 def _portfolio(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
     """The few plans that need discussing, each with its sentence and a button that turns the dial there."""
-    part = st.expander(
-        "Which plans need discussing?", icon=":material/forum:", key="portfolio", on_change="rerun"
+    part = st.popover(
+        "Shortlist",
+        icon=":material/forum:",
+        type="tertiary",
+        key="portfolio",
+        on_change="rerun",
+        help="Which plans need discussing: the fewest that stand for all settings of the dial.",
     )
     if not part.open:  # it takes a moment: every plan is measured at every setting
         return
@@ -242,6 +245,7 @@ def _tradeoff(place: cities.City, plan: Plan, i: int, look: figures.Look, charts
     """What fairness costs; a click on the curve turns the dial."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**Trade-off** :gray[as the dial turns]", width="content")
+        _portfolio(place, plan, i, look)
         with st.popover("Axes", icon=":material/tune:", type="tertiary"):
             for name, label, axes in (
                 ("x", "Across: how short trips are (utility)", figures.UTILITY),
