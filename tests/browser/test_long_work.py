@@ -11,8 +11,11 @@ from tests.browser.conftest import Visit, ready, settled
 pytestmark = pytest.mark.xdist_group("browser")
 
 
-def test_a_large_file_is_made_while_the_dial_goes_on(visit: Visit) -> None:
-    page = visit("/?dataset=generated-150k&k=3")
+def test_a_large_file_is_made_while_the_dial_goes_on(visit: Visit, request: pytest.FixtureRequest) -> None:
+    k = 2 + getattr(
+        request.node, "execution_count", 1
+    )  # at a second try the first one's file may be there already
+    page = visit(f"/?dataset=generated-150k&k={k}")
     ready(page)
     page.get_by_role("button", name="Download").click()
     make = page.get_by_role("button", name="Who goes where: make the file")
@@ -35,7 +38,7 @@ def test_a_large_file_is_made_while_the_dial_goes_on(visit: Visit) -> None:
     settled(page)
     with page.expect_download() as saved:
         save.click()
-    assert saved.value.suggested_filename.endswith("k3-t0.25-allocations.geojson")
+    assert saved.value.suggested_filename.endswith(f"k{k}-t0.25-allocations.geojson")
     assert len(re.findall(rb'"resident"', Path(saved.value.path()).read_bytes())) == 150_000
 
 
