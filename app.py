@@ -5,6 +5,7 @@ lines that hand over to ``main`` when Streamlit runs it by itself, as it does fo
 What pages share (address, residents, plans, long work, look) is in pages/shared.
 """
 
+import base64
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,6 +28,8 @@ PAGES: tuple[tuple[str, str, Callable[[], None]], ...] = (
     ("guide", "Help", guide.render),
     ("lab", "Lab", lab.render),
 )
+# In the page itself: a browser asks for a file anew whenever the address changes, and so at every turn of the dial.
+ICON = "data:image/png;base64," + base64.b64encode((ASSETS / "favicon.png").read_bytes()).decode()
 UNDER_HELP = {"lab"}  # for researchers: reached by its address and by a link on the Help page
 
 
@@ -35,7 +38,7 @@ def main() -> None:
     found_by(visitor.asker)
     st.set_page_config(
         page_title="EvenReach",
-        page_icon=ASSETS / "favicon.png",
+        page_icon=ICON,
         layout="wide",
         initial_sidebar_state=272,
     )

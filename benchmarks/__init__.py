@@ -1,1 +1,1 @@
-"""Speed and quality as ratios against peers in one run."""
+"""Benchmarks: speed and quality, as ratios against other libraries in the same run."""

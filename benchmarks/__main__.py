@@ -1,6 +1,7 @@
 """All benchmarks in one command: ``python -m benchmarks [NAME ...] [--json FILE]``.
 
-Every figure is a ratio against a peer in the same run, or says what it is. A row that missed its target says so.
+Every figure is a ratio against another library in the same run, or states its unit. A row that missed its target says
+so.
 """
 
 import argparse
@@ -12,7 +13,18 @@ from typing import Any
 
 from tqdm import tqdm
 
-NAMES = ("solver", "criterion", "methods", "sites", "streets", "reading", "partitions", "app", "load")
+NAMES = (
+    "solver",
+    "criterion",
+    "methods",
+    "rivals",
+    "sites",
+    "streets",
+    "reading",
+    "partitions",
+    "app",
+    "load",
+)
 
 
 def spelled(row: dict[str, Any]) -> tuple[str, str, str]:

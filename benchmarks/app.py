@@ -1,6 +1,6 @@
-"""How quickly the app answers, in a real browser: the live map, and beside it the same dial with pydeck on the server.
+"""Response times of the app in a real browser: the live map, compared with pydeck drawn by the server.
 
-Run on a machine that does nothing else: without a graphics card, the browser draws with the processor.
+Run it on an idle machine: without a graphics card, the browser draws with the processor.
 """
 
 import time
@@ -13,7 +13,7 @@ from benchmarks.serving import Server
 PRESSES = 30
 CITY, LARGE, HUGE = "generated", "generated-100k", "generated-1m"  # 10,000 residents, 100,000, a million
 PEER = "benchmarks/pydeck_page.py"
-# Notes when a key was pressed and when the frame that shows its setting has been painted.
+# Records when a key was pressed and when the frame that shows its setting has been painted.
 LISTEN = """node => { const view = node.liveMap; window.times = [];
   view.dial.input.addEventListener('keydown', event => { const before = view.at;
     const wait = () => requestAnimationFrame(() => { const frame = new MessageChannel();
@@ -21,7 +21,7 @@ LISTEN = """node => { const view = node.liveMap; window.times = [];
         if (view.at !== before) window.times.push(performance.now() - event.timeStamp); else wait(); };
       frame.port2.postMessage(0); });
     wait(); }); }"""
-# Turns the dial at every frame for three seconds: frames a second.
+# Turns the dial at every frame for three seconds, and returns frames per second.
 TURN = """node => new Promise(done => { const view = node.liveMap, { input } = view.dial; let at = 0;
   const begun = performance.now(), first = view.frames;
   const step = () => { at = (at + 1) % view.plan.t.length;
@@ -33,7 +33,7 @@ PLAY = """node => new Promise(done => { const view = node.liveMap; const first =
   view.dial.stand(0); view.dial.start();
   setTimeout(() => { view.dial.pause();
     done((view.frames - first) / (performance.now() - begun) * 1000); }, 3000); })"""
-# For the peer: notes when the sentence changed, and when the map was last given something new to draw.
+# For pydeck: records when the sentence changed, and when the map last received something to draw.
 WATCH = """() => {
   const hero = document.querySelector('.st-key-hero');
   window.said = hero.innerText; window.figuresAt = 0; window.mapAt = 0;
@@ -49,7 +49,7 @@ WATCH = """() => {
 
 
 class Traffic:
-    """Bytes between a page and its server, websocket and files together."""
+    """Counts the bytes between a page and its server, over the websocket and as files."""
 
     def __init__(self, page: Any) -> None:
         self.bytes = 0
@@ -60,6 +60,7 @@ class Traffic:
         line.on("Network.loadingFinished", lambda file: self._add(file["encodedDataLength"]))
 
     def _add(self, count: float) -> None:
+        """Count bytes."""
         self.bytes += int(count)
 
 
@@ -76,7 +77,7 @@ def _first_map(page: Any, address: str, drawn: str) -> float:
 
 
 def _live(browser: Any, url: str, dataset: str, presses: int) -> dict[str, Any]:
-    """Everything about the live map of one city."""
+    """All measurements of the live map of one city."""
     pages = [browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(2)]
     first, again = (
         _first_map(page, f"{url}/?dataset={dataset}&t=0.2", ".live-map[data-drawn]") for page in pages
@@ -91,7 +92,7 @@ def _live(browser: Any, url: str, dataset: str, presses: int) -> dict[str, Any]:
     page.locator(".st-key-t input[type=range]").focus()
     for number in range(presses):
         page.keyboard.press("ArrowRight" if number % 2 == 0 else "ArrowLeft")
-        page.wait_for_timeout(900)  # let go, so that the page follows
+        page.wait_for_timeout(900)  # wait until the page has followed the dial
     times = np.array(page.evaluate("() => window.times")) / 1000
     sent = traffic.bytes / presses
     turning, playing = shown.evaluate(TURN), shown.evaluate(PLAY)
@@ -107,7 +108,7 @@ def _live(browser: Any, url: str, dataset: str, presses: int) -> dict[str, Any]:
 
 
 def _peer(browser: Any, url: str, presses: int) -> dict[str, Any]:
-    """The same with pydeck."""
+    """The same measurements with pydeck."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     address = f"{url}/?dataset={CITY}"
     _first_map(page, address, "[data-testid=stDeckGlJsonChart] canvas")
@@ -127,7 +128,7 @@ def _press(page: Any, key: str) -> float:
     page.keyboard.press(key)
     page.wait_for_function("() => window.figuresAt > 0 && window.mapAt > window.pressedAt", timeout=30_000)
     last = -1.0
-    while True:  # the map is done when it has been given nothing new for a while
+    while True:  # the map is complete when it has received nothing for a while
         page.wait_for_timeout(350)
         now = page.evaluate("() => Math.max(window.mapAt, window.figuresAt) - window.pressedAt")
         if now == last:
@@ -136,16 +137,17 @@ def _press(page: Any, key: str) -> float:
 
 
 def _row(case: str, measured: float, unit: str, target: float | None = None, **more: Any) -> dict[str, Any]:
+    """One row of the results."""
     return {"case": case, "measured": round(measured, 4), "unit": unit, "target": target, **more}
 
 
 def run() -> list[dict[str, Any]]:
-    """Measure the live map on 10,000 residents beside pydeck, and on more without.
+    """Measure the live map with 10,000 residents against pydeck, and with more residents alone.
 
     Returns
     -------
     list of dict
-        With case, measured, unit and target (None where nothing was promised).
+        With case, measured, unit and target (None if there is none).
     """
     from playwright.sync_api import sync_playwright
 

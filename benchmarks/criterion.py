@@ -1,4 +1,4 @@
-"""What the dial promises: turned up, it must not let the farthest resident down again. Which criterion keeps that?"""
+"""Compare the two criteria: how often turning the dial up moves the farthest resident farther away again."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ NAMES = {"city": "by the city-wide cost (the app)", "cluster": "by the paper's t
 
 
 def rise(plan: Plan) -> float:
-    """How much farther the farthest resident gets, at most, than at some smaller t."""
+    """The largest relative increase of the largest distance compared with a smaller t."""
     largest = plan.curve.largest_distance
     return float(np.max(largest / np.minimum.accumulate(largest)) - 1)
 
 
 def run() -> list[dict[str, Any]]:
-    """Make plans for every sample, with and without two existing facilities, by either criterion.
+    """Make plans for every sample by both criteria, with and without two existing facilities.
 
     Returns
     -------

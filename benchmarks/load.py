@@ -1,7 +1,8 @@
-"""Many people at once: 50 of them turn the dial on 10,000 residents while one more has heavy work done.
+"""Load test: 50 people turn the dial on 10,000 residents while one more asks for heavy work.
 
-``python -m benchmarks.load`` takes about a minute and a half; ``--minutes 10`` shows that nothing grows.
-The clients speak Streamlit's own protocol over websockets, on loopback only.
+All of them have a saved scenario open, so that the store is asked, too. ``python -m benchmarks.load`` takes about a
+minute and a half; ``--minutes 10`` shows whether memory grows; ``--database postgresql://...`` names another store.
+The clients use Streamlit's own protocol over websockets, on the loopback interface only.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import contextlib
 import json
 import os
 import random
+import tempfile
 import time
 import urllib.request
 from collections.abc import AsyncIterator
@@ -29,15 +31,17 @@ EVERY = 4.0  # seconds between two turns of the dial by one person
 CITY = "dataset=generated&k=6"
 HEAVY = "dataset=generated-2m&k={}"
 MEDIAN_MS, P95_MS = 50.0, 300.0
-SETTINGS = [repr(float(t)) for t in np.geomspace(0.01, 100, 30)]  # the page takes the nearest of its plan
-WAVES = 6  # times that so many people come and go; Streamlit holds on to the last 128 of them for two minutes
-LARGE = 100_000  # bytes; a message this large is a map and never the end of a run
+SETTINGS = [
+    repr(float(t)) for t in np.geomspace(0.01, 100, 30)
+]  # the page uses the nearest setting of its plan
+WAVES = 6  # times that all people come and go; Streamlit keeps the last 128 sessions for two minutes
+LARGE = 100_000  # bytes; a message this large is a map, never the end of a run
 
 Row = dict[str, str | float | None]
 
 
 def asked(port: int) -> dict[str, int]:
-    """What the server says about its health."""
+    """The server's answer about its health."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
         found: dict[str, int] = json.load(answer)
     return found
@@ -50,14 +54,14 @@ def memory_mb(pid: int) -> float:
 
 
 def processor_s(pid: int) -> float:
-    """Processor time the server process has used so far, without its workers: a crowded machine does not change it."""
+    """Processor time of the server process so far, without its workers; it hardly depends on other work."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
 class Person:
-    """One browser, as the server sees it."""
+    """One visitor, who looks like a browser to the server."""
 
     socket: ClientConnection
     dial: str = ""
@@ -69,7 +73,7 @@ class Person:
     received: int = 0
 
     async def run(self, turn_to: str | None = None) -> float:
-        """Ask for the page, or turn its dial; returns the milliseconds until the server has sent everything."""
+        """Request the page, or turn its dial; return the milliseconds until the server has sent everything."""
         message = BackMsg()
         message.rerun_script.query_string = self.query
         if turn_to is not None:
@@ -91,7 +95,7 @@ class Person:
                 self._learn(answer)
 
     def _learn(self, answer: ForwardMsg) -> None:
-        """Find the dial, and the part of the page that redraws with it; count errors on screen."""
+        """Find the dial and the part of the page that it redraws; count errors on screen."""
         element = answer.delta.new_element
         kind = element.WhichOneof("type")
         if kind == "bidi_component" and element.bidi_component.id.endswith("-live_map"):
@@ -111,7 +115,7 @@ class Person:
 
 @contextlib.asynccontextmanager
 async def visits(port: int, count: int, query: str = CITY) -> AsyncIterator[list[Person]]:
-    """Open so many pages, leave them all at the end."""
+    """Open `count` pages, and close them all at the end."""
     async with contextlib.AsyncExitStack() as stack:
         address = f"ws://127.0.0.1:{port}/_stcore/stream"
         people = []
@@ -123,21 +127,33 @@ async def visits(port: int, count: int, query: str = CITY) -> AsyncIterator[list
         yield people
 
 
-async def measure(port: int, pid: int, minutes: float, people: int = PEOPLE) -> list[Row]:
-    """Let people in, let them turn the dial and leave, let others come and go, let one ask for heavy work, and see."""
-    async with visits(port, 1) as (one,):
+def saved_scenario(port: int) -> str:
+    """Save a scenario, and return the address that opens it."""
+    wish = json.dumps({"plan": {"dataset": "generated", "k": 6}, "title": "Everybody's"}).encode()
+    call = urllib.request.Request(
+        f"http://127.0.0.1:{port}/api/scenarios", wish, {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(call, timeout=300) as answer:
+        made = json.load(answer)
+    return f"{made['link'].partition('?')[2]}&project={made['project_key']}"
+
+
+async def measure(port: int, pid: int, minutes: float, people: int = PEOPLE, query: str = CITY) -> list[Row]:
+    """Measure response times and memory while people come, turn the dial and leave, and one asks for heavy work."""
+    async with visits(port, 1, query) as (one,):
         await one.run()
         alone = [await one.run(SETTINGS[i % len(SETTINGS)]) for i in range(3, 23)]
         empty = memory_mb(pid)
-        async with visits(port, people) as crowd:
+        async with visits(port, people, query) as crowd:
             for person in crowd:
                 await person.run()
-            before = processor_s(pid)
+            before, sent = processor_s(pid), sum(person.received for person in crowd)
             quiet = await turns(crowd, pid, minutes / 2)
             processor = 1000 * (processor_s(pid) - before) / len(quiet.times)
+            sent = sum(person.received for person in crowd) - sent
             full = memory_mb(pid)
-        waves = [await wave(port, pid, people) for _ in range(WAVES)]
-        async with visits(port, people) as others, visits(port, 1) as (heavy,):
+        waves = [await wave(port, pid, people, query) for _ in range(WAVES)]
+        async with visits(port, people, query) as others, visits(port, 1) as (heavy,):
             for person in others:
                 await person.run()
             work = asyncio.create_task(ask_for_heavy_work(heavy))
@@ -164,6 +180,7 @@ async def measure(port: int, pid: int, minutes: float, people: int = PEOPLE) -> 
         *rows,
         _row("the same turn by one person alone: median", usual, "ms", ratio=1.0),
         _row("processor time of the server per turn", processor, "ms"),
+        _row("sent to the browser per turn", sent / len(quiet.times) / 1000, "kB"),
         _row("errors on screen", errors, "", 0.0),
         _row("memory per person", (full - empty) / people, "MB"),
         _row("memory beyond one person's after all left", waves[-1] - empty, "MB"),
@@ -175,9 +192,9 @@ async def measure(port: int, pid: int, minutes: float, people: int = PEOPLE) -> 
     ]
 
 
-async def wave(port: int, pid: int, people: int) -> float:
-    """So many people come, turn the dial once and leave; returns the server's memory then."""
-    async with visits(port, people) as crowd:
+async def wave(port: int, pid: int, people: int, query: str) -> float:
+    """Let `people` come, turn the dial once and leave; return the server's memory afterwards."""
+    async with visits(port, people, query) as crowd:
         for number, person in enumerate(crowd):
             await person.run()
             await person.run(SETTINGS[number % len(SETTINGS)])
@@ -188,11 +205,12 @@ async def wave(port: int, pid: int, people: int) -> float:
 def _row(
     case: str, measured: float, unit: str, target: float | None = None, *, ratio: float | None = None
 ) -> Row:
+    """One row of the results."""
     return {"case": case, "measured": float(measured), "unit": unit, "ratio": ratio, "target": target}
 
 
 async def ask_for_heavy_work(person: Person) -> None:
-    """Have one plan after another made, each with another number of facilities, so that none is kept already."""
+    """Ask for one plan after another, each with a new number of facilities so that none is cached."""
     for k in range(20, 40):
         person.query = HEAVY.format(k)
         await person.run()
@@ -200,24 +218,25 @@ async def ask_for_heavy_work(person: Person) -> None:
 
 @dataclass
 class Seen:
-    """What a time with a crowd showed: milliseconds of every turn, the server's memory every second."""
+    """Measurements under load: milliseconds of every turn, and the server's memory every second."""
 
     times: list[float]
     memory: list[float]
 
     @property
     def growth(self) -> float:
-        """Memory in the last third of the time, less that in the third before."""
+        """Memory in the last third of the time, minus that in the third before."""
         third = len(self.memory) // 3
         return float(np.mean(self.memory[-third:]) - np.mean(self.memory[-2 * third : -third]))
 
 
 async def turns(crowd: list[Person], pid: int, minutes: float) -> Seen:
-    """Everyone's times over some minutes, and the server's memory meanwhile."""
+    """Response times of everyone over some minutes, and the server's memory meanwhile."""
     until = time.monotonic() + 60 * minutes
     memory: list[float] = []
 
     async def watch() -> None:
+        """Record the memory every second."""
         while time.monotonic() < until:
             memory.append(memory_mb(pid))
             await asyncio.sleep(1)
@@ -228,33 +247,43 @@ async def turns(crowd: list[Person], pid: int, minutes: float) -> Seen:
     return Seen([taken for person in crowd for taken in person.times], memory)
 
 
-def run(minutes: float = 0.8) -> list[Row]:
-    """Measure.
+def run(minutes: float = 0.8, database: str = "") -> list[Row]:
+    """Run the load test.
 
     Parameters
     ----------
     minutes : float
-        How long the dial is turned, half of it beside heavy work.
+        How long the dial is turned, half of the time with heavy work going on.
+    database : str
+        URL of the store, as in EVENREACH_DATABASE; by default an SQLite file that is deleted afterwards.
 
     Returns
     -------
     list of dict
-        ``case``; ``measured``, in ``unit``; ``ratio``, to one person alone in the same run; ``target``, if any.
+        ``case``; ``measured``, in ``unit``; ``ratio`` to one person alone in the same run; ``target``, if any.
     """
-    with Server() as server:
-        rows = asyncio.run(measure(server.port, server.process.pid, minutes))
-        end = time.monotonic() + 20
-        while asked(server.port)["running"] and time.monotonic() < end:
-            time.sleep(0.2)
-        left = asked(server.port)["running"]
-        rows.append(_row("jobs running after all left", left, "", 0.0))
-    return rows
+    with tempfile.TemporaryDirectory() as folder:
+        kept = database or f"sqlite:///{folder}/kept.db"
+        with Server(EVENREACH_DATABASE=kept) as server:
+            return _watched(server, minutes)
+
+
+def _watched(server: Server, minutes: float) -> list[Row]:
+    """Measure on a running server; at the end no job may be left."""
+    query = saved_scenario(server.port)
+    rows = asyncio.run(measure(server.port, server.process.pid, minutes, query=query))
+    end = time.monotonic() + 20
+    while asked(server.port)["running"] and time.monotonic() < end:
+        time.sleep(0.2)
+    return [*rows, _row("jobs running after all left", asked(server.port)["running"], "", 0.0)]
 
 
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--minutes", type=float, default=0.8)
-    for row in run(options.parse_args().minutes):
+    options.add_argument("--database", default="")
+    chosen = options.parse_args()
+    for row in run(chosen.minutes, chosen.database):
         against = "" if row["ratio"] is None else f"{row['ratio']:6.2f}×"
         limit = "" if row["target"] is None else f"  (target {row['target']:g})"
         print(f"{row['measured']:9.1f} {row['unit']:<2}  {against:>7}  {row['case']}{limit}")

@@ -1,4 +1,4 @@
-"""The methods on the same residents: seconds, and how many times k-means++ in the same run."""
+"""Running times of the methods on the same residents, as multiples of k-means++ in the same run."""
 
 from time import perf_counter
 
@@ -16,7 +16,7 @@ K = 4
 PROMISED = 1_000
 SECONDS = {"jkl": 2.0, "mv": 2.0, "fr": 60.0, "sfr": 15.0}
 GROWTH = (500, 1_000, 2_000, 4_000)
-LONGEST = 120.0  # a case expected to take longer is left out of the growth, and said to be
+LONGEST = 120.0  # seconds; a case expected to take longer is left out, which is reported
 PROGRAM = 300
 
 Row = dict[str, str | float | None]
@@ -36,7 +36,7 @@ def towns(n: int) -> Floats:
 
 
 def program_written_out(points: Floats, radius: Floats) -> float:
-    """Optimum of fair service as one program with every pair within the radius, by scipy's HiGHS."""
+    """Optimum of fair service as a full program with every pair within the radius, by scipy's HiGHS."""
     n, squared = len(points), cdist(points, points, "sqeuclidean")
     v, u = np.nonzero(squared <= (radius[:, None] * (1 + 1e-9)) ** 2)
     m, pair = len(v), np.arange(len(v))
@@ -56,7 +56,7 @@ def program_written_out(points: Floats, radius: Floats) -> float:
 
 
 def program_row() -> Row:
-    """The growing program of FR against the same program written out; both must find the same optimum."""
+    """FR's program with row generation against the full program; both must find the same optimum."""
     points = towns(PROGRAM)
     radius = neighbourhood_radius(points, K)
     began = perf_counter()
@@ -82,11 +82,11 @@ def run() -> list[Row]:
         ``target``, the seconds it may take, where a figure is promised.
     """
     rows = [program_row()]
-    for name in METHODS:  # what is compiled or loaded at first use is not what is measured
+    for name in METHODS:  # compile and load everything before measuring
         run_method(name, towns(60), K, random_state=0)
     for n in tqdm(GROWTH, desc="Methods", leave=False):
         points = towns(n)
-        # the fastest of some runs is the one least disturbed
+        # the fastest of several runs is the least disturbed
         baseline = min(run_method("kmeans++", points, K, random_state=0).seconds for _ in range(5))
         for name in METHODS:
             expected = estimate(name, n, points.shape[1], K).seconds

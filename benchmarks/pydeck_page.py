@@ -1,4 +1,4 @@
-"""The Plan page's dial and map without the live map, as a peer: Streamlit's slider, and pydeck drawn by the server."""
+"""A page with Streamlit's slider and a pydeck map drawn by the server, to compare the live map with."""
 
 import streamlit as st
 
@@ -11,14 +11,14 @@ from tkm_core.stories import tell_plan
 
 @st.cache_resource(show_spinner=False)
 def planned(dataset: str) -> tuple[Plan, MapGround]:
-    """A plan for six facilities, and its ground."""
+    """A plan for six facilities, and the ground of its map."""
     plan = make_plan(load_sample(dataset), 6)
     return plan, MapGround.of(plan.residents, width=690, height=588)
 
 
 @st.fragment
 def consequences(dataset: str) -> None:
-    """The sentence, the dial and the map: the part that redraws alone."""
+    """The sentence, the dial and the map: the fragment that redraws by itself."""
     plan, ground = planned(dataset)
     hero = st.container(key="hero")
     with st.container(key="t"):

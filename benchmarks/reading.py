@@ -1,4 +1,4 @@
-"""Reading speed against pyarrow and pandas on the same file, and memory against the arrays that come out."""
+"""Speed of reading files against pyarrow and pandas, and memory against the size of the result."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ from tkm_core.residents import load_residents
 CSV_ROWS = 1_000_000
 PARQUET_ROWS = 5_000_000
 
-# Runs in a process of its own, for the peak of a process never goes down again.
+# Runs in its own process, because the peak memory of a process never falls.
 MEASURE_PEAK = """
 import sys
 from tkm_core.residents import load_residents
@@ -51,7 +51,7 @@ def city(rows: int) -> pd.DataFrame:
 
 
 def read_and_project(path: Path) -> object:
-    """What a script without this library would do for the same coordinates in metres."""
+    """What a script without this library would do to get coordinates in metres."""
     table = pd.read_csv(path)
     return Transformer.from_crs(4326, 32631, always_xy=True).transform(
         table["lon"].to_numpy(), table["lat"].to_numpy()
@@ -59,7 +59,7 @@ def read_and_project(path: Path) -> object:
 
 
 def fastest(actions: dict[str, Callable[[], object]], rounds: int = 9) -> dict[str, float]:
-    """Seconds of the fastest run of each action; they take turns, so that all are disturbed alike."""
+    """Seconds of the fastest run of each action; they alternate, so that all are disturbed alike."""
     seconds = dict.fromkeys(actions, float("inf"))
     for _ in range(rounds):
         for name, action in actions.items():

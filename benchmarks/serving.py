@@ -1,4 +1,4 @@
-"""A server of its own on a free port of loopback, for measurements and for tests."""
+"""Start a server on a free local port, for benchmarks and tests."""
 
 import os
 import socket
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import IO, Self
 
 ROOT = Path(__file__).resolve().parents[1]
-SECONDS = 300.0  # it may take to start on a busy machine; one that ends is noticed at once
+SECONDS = 300.0  # allowed for the start on a busy machine; a server that ends is noticed at once
 STREAMLIT = ("--server.headless", "true", "--server.fileWatcherType", "none")
 
 
 def free_port() -> int:
-    """A port that nobody listens on.
+    """A free port.
 
     >>> 1024 <= free_port() < 65536
     True
@@ -26,18 +26,18 @@ def free_port() -> int:
 
 
 class Server:
-    """A server that answers; it ends with its block, or when it is stopped.
+    """A running server; it ends with its ``with`` block, or when it is stopped.
 
     Parameters
     ----------
     plain : bool
         True runs the app as ``streamlit run`` does, False as a team does.
     script : str
-        What ``streamlit run`` runs.
+        The script for ``streamlit run``.
     port : int, optional
         A free one by default.
     log : file, optional
-        Where its messages go; nowhere by default, None to the terminal.
+        Where its messages go: nowhere by default; None for the terminal.
     **settings : str
         Environment variables.
     """
@@ -68,7 +68,17 @@ class Server:
         )
         self._wait(f"{self.url}/{health}")
 
+    def workers(self) -> list[int]:
+        """The processes that do its long work."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").parent.parent
+        found = [int(pid) for task in children.glob("*/children") for pid in task.read_text().split()]
+        # readers come and go with the files they read
+        return [
+            pid for pid in found if b"pages.serving.jobs.tasks" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        ]
+
     def _wait(self, health: str) -> None:
+        """Wait until the server answers."""
         end = time.monotonic() + SECONDS
         while self.process.poll() is None and time.monotonic() < end:
             try:
@@ -81,7 +91,7 @@ class Server:
         raise RuntimeError(msg)
 
     def stop(self) -> None:
-        """End it as an operator does."""
+        """Stop it as an operator would."""
         self.process.terminate()
         self.process.wait(SECONDS)
 

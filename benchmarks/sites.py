@@ -1,7 +1,7 @@
 """Sites and capacities: speed, proven gaps and memory, with spopt, kmedoids and k-means-constrained as peers.
 
-Seconds are those of the processor, which other work on the machine hardly disturbs. Peers are no dependency:
-``pip install --group bench`` brings them; without one its row is left out and says so.
+Seconds are processor seconds, which hardly depend on other work on the machine. The other libraries are optional:
+``pip install --group bench`` installs them; without one, its row says so.
 """
 
 import math
@@ -25,7 +25,7 @@ from tkm_core.arrays import Floats, Ints
 
 STOPS = np.append(0.0, np.geomspace(0.01, 100.0, 56))
 
-# in a process of its own: processor seconds and peak memory in bytes
+# Runs in its own process: processor seconds and peak memory in bytes.
 LARGE = """
 import resource, time, numpy as np
 from benchmarks.sites import STOPS, road_table
@@ -73,19 +73,19 @@ def _rows(streets: csr_array, sites: Ints, homes: Ints) -> Iterator[Floats]:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Processor seconds, and what came out."""
+    """Processor seconds, and the result."""
     start = time.process_time()
     result = work()
     return time.process_time() - start, result
 
 
 def missing(peer: str, what: str) -> Row:
-    """The row of a comparison that cannot be made."""
+    """The row for a library that is not installed."""
     return {"case": f"{what}: {peer} is not installed (pip install {peer})", "measured": None}
 
 
 def path() -> Iterator[Row]:
-    """A table of Porto Alegre's size: the path, and the gaps that are proven within half a minute."""
+    """A table of Porto Alegre's size: the path, and the gaps proven within half a minute."""
     distances, people = road_table(1_227, 1_115)
     dial = STOPS / distance_scale(distances, people) ** 2
     took, found = timed(lambda: site_path(distances, 8, t=dial, sample_weight=people, random_state=0))
@@ -116,7 +116,7 @@ def large() -> Iterator[Row]:
 
 
 def against_spopt() -> Iterator[Row]:
-    """The ends of the dial, proven: p-median and p-center, against spopt's models in HiGHS."""
+    """Both ends of the dial with proof, p-median and p-center, against spopt's models in HiGHS."""
     distances, people = road_table(300, 60)
     live = people > 0
     took, found = timed(
@@ -149,7 +149,7 @@ def against_spopt() -> Iterator[Row]:
 
 
 def against_medoids() -> Iterator[Row]:
-    """The end t = 0, every resident a site, against FasterPAM."""
+    """The end t = 0, with every resident as a site, against FasterPAM."""
     homes = city(2_000)
     squared = cdist(homes, homes, "sqeuclidean")
     took, found = timed(lambda: site_path(np.sqrt(squared), 10, t=[0.0], random_state=0))
@@ -170,7 +170,7 @@ def against_medoids() -> Iterator[Row]:
 
 
 def capacities() -> Iterator[Row]:
-    """Limited room in the plane, against the free path and k-means-constrained."""
+    """Limited room in the plane, against the path without limits and k-means-constrained."""
     homes = city(10_000)
     most = int(1.1 * len(homes) / 8)
     capacity_path(homes[:300], 3, 110, t=[0.0, 1.0], random_state=0)
@@ -185,7 +185,7 @@ def capacities() -> Iterator[Row]:
     took, limited = timed(lambda: capacity_path(homes, 8, most, t=[0.0], random_state=0))
     try:
         constrained = import_module("k_means_constrained")
-    except ImportError:  # also where the HiGHS within its OR-Tools does not load beside ours
+    except ImportError:  # also if the HiGHS in its OR-Tools cannot be loaded together with ours
         yield missing("k-means-constrained", "t = 0 with limited room")
         return
     model = constrained.KMeansConstrained(8, size_max=most, n_init=1, random_state=0)
@@ -201,8 +201,7 @@ def capacities() -> Iterator[Row]:
 def run() -> list[Row]:
     """All rows of this benchmark."""
     distances, people = road_table(60, 20)
-    site_path(distances, 3, sample_weight=people).improve(
-        1.0
-    )  # what is loaded at first use is not what is measured
+    # Loads everything before measuring.
+    site_path(distances, 3, sample_weight=people).improve(1.0)
     parts = (path, large, against_spopt, against_medoids, capacities)
     return [row for part in tqdm(parts, desc="sites", leave=False) for row in part()]

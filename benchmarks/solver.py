@@ -22,7 +22,7 @@ PAPER: dict[str, Any] = {"solver": "sgd", "max_iter": 500, "n_epochs": 5, "learn
 RESTARTS, SEEDS = 1_000, 10
 Row = dict[str, str | float | None]
 
-# peak memory of a fit, in a process of its own: (seconds, bytes beyond the input, bytes of the input)
+# Runs in its own process: seconds of a fit, peak bytes beyond the input, bytes of the input.
 LARGEST = """
 import resource, time, numpy as np
 from tkm_core import TiltedKMeans
@@ -67,7 +67,7 @@ def paper_like() -> dict[str, Floats]:
 
 
 def seconds(work: Callable[[], object], repeats: int = 3) -> float:
-    """The fastest of some runs: the one least disturbed."""
+    """Seconds of the fastest of several runs, which is the least disturbed."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -87,7 +87,7 @@ def best_of_restarts(X: Floats, k: int, t: float, count: int = RESTARTS) -> floa
 
 
 def quality() -> Iterator[Row]:
-    """Tilted SSE of the worst seed against the best of five SGD runs and of a thousand restarts, cell by cell."""
+    """Tilted SSE of the worst seed against the best of five SGD runs and of a thousand restarts, for each cell."""
     over_sgd, over_restarts, better, missed = [], [], 0, 0
     cells = [(name, X, k, t) for name, X in paper_like().items() for k in (4, 8) for t in TILTS]
     for _, X, k, t in tqdm(cells, desc="quality", leave=False):
@@ -117,7 +117,7 @@ def quality() -> Iterator[Row]:
 
 
 def against_sgd() -> Iterator[Row]:
-    """Time of the SGD at the paper's settings over ours, searches included."""
+    """Time of SGD at the paper's settings divided by ours, including our search."""
     for n, goal in ((1_000, 100), (10_000, 100), (100_000, 300)):
         X = city(n, 3)
         ours = seconds(partial(TiltedKMeans(4, t=0.1, random_state=0).fit, X), 5)
@@ -189,8 +189,7 @@ def growth() -> Iterator[Row]:
 
 def run() -> list[Row]:
     """All rows of this benchmark."""
-    tilted_path(
-        city(500), 3, random_state=0
-    )  # what is compiled or loaded at first use is not what is measured
+    # Compiles and loads everything before measuring.
+    tilted_path(city(500), 3, random_state=0)
     parts = (against_sgd, against_kmeans, growth, largest, quality)
     return [row for part in tqdm(parts, desc="solver", leave=False) for row in part()]

@@ -1,4 +1,4 @@
-"""How long the list of a person's projects takes, a thousand against ten: ``python -m benchmarks.store``."""
+"""Time to list a person's projects, a thousand against ten: ``python -m benchmarks.store``."""
 
 import tempfile
 import time
@@ -24,6 +24,7 @@ def main() -> None:
 
 
 def _median(store: Store, actor: Actor) -> float:
+    """Median seconds to list the projects."""
     seconds = []
     for _ in range(ROUNDS):
         begun = time.perf_counter()

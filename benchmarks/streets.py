@@ -1,4 +1,4 @@
-"""Streets: reading and building for each km, travel times against peers, and a network of half a million junctions."""
+"""Streets: reading and building a network, travel times against other libraries, and half a million junctions."""
 
 import importlib
 import shutil
@@ -21,14 +21,12 @@ from tkm_core.streets import Streets, load_streets, sample_streets
 
 SOURCES, TARGETS = 1_000, 20_000
 SIDE = 160  # blocks along the generated city: some 25,000 junctions
-TILES = (
-    6,
-    5,
-)  # copies of Porto Alegre from west to east and from south to north: more than 500,000 junctions
+# Copies of Porto Alegre from west to east and from south to north: more than 500,000 junctions.
+TILES = (6, 5)
 KINDS = ("residential", "residential", "residential", "tertiary", "primary")
 GIGABYTES = 4.0
 
-# Runs in a process of its own, for the peak of a process never goes down again.
+# Runs in its own process, because the peak memory of a process never falls.
 MEASURE_REGION = """
 import sys, time
 import numpy as np
@@ -82,7 +80,7 @@ def write_region(path: Path) -> None:
     joined = set(map(tuple, streets.lonlat.round(7).tolist()))
     nodes: list[tuple[int, float, float]] = []
     ways: list[tuple[list[int], dict[str, str]]] = []
-    ends: list[tuple[int, float, float]] = []  # junctions of the part that hangs together
+    ends: list[tuple[int, float, float]] = []  # junctions of the connected part
     for one in osmium.FileProcessor(str(file)):
         if isinstance(one, osmium.osm.Node) and one.location.valid():
             nodes.append((one.id, one.lon, one.lat))
@@ -118,7 +116,7 @@ def write_region(path: Path) -> None:
 
 
 def processor_seconds(action: Callable[[], object], runs: int = 2) -> float:
-    """Seconds of all cores together, which other work on the machine hardly disturbs; the best of the runs."""
+    """Processor seconds of all cores, which hardly depend on other work; the best of the runs."""
     seconds = []
     for _ in range(runs):
         start = time.process_time()
@@ -128,7 +126,7 @@ def processor_seconds(action: Callable[[], object], runs: int = 2) -> float:
 
 
 def arcs(streets: Streets) -> tuple[Ints, Ints, Floats]:
-    """Tails, heads and minutes of every direction that is open, the quickest where there are two."""
+    """Tails, heads and minutes of every open direction; the quickest if there are two."""
     network = streets.network
     two_way = network.backward > 0
     tails = np.concatenate([network.start, network.end[two_way]]).astype(np.int64)
@@ -167,7 +165,7 @@ def with_igraph(streets: Streets) -> Table:
 
 
 def with_pandana(streets: Streets) -> Table:
-    """Tables by pandana, which rounds every edge to a thousandth: so it is given thousandths of minutes."""
+    """Tables by pandana, in thousandths of minutes because it rounds every edge to a thousandth."""
     pandas, pandana = (importlib.import_module(name) for name in ("pandas", "pandana"))
     tails, heads, minutes = arcs(streets)
     x, y = (pandas.Series(column) for column in streets.lonlat.T)
@@ -185,7 +183,7 @@ PEERS = {"scipy": (with_scipy, SOURCES), "igraph": (with_igraph, SOURCES), "pand
 
 
 def travel_rows(streets: Streets) -> list[dict[str, Any]]:
-    """1,000 x 20,000 travel times, ours and by each peer that is installed; by slow ones from fewer sources."""
+    """1,000 x 20,000 travel times by us and by each installed library; slow ones use fewer sources."""
     rng = np.random.default_rng(0)
     sources = rng.choice(len(streets.lonlat), SOURCES, replace=False)
     targets = rng.integers(0, len(streets.lonlat), TARGETS)
@@ -221,7 +219,7 @@ def with_osmnx(file: Path) -> object:
 
 
 def reading_rows(folder: Path) -> list[dict[str, Any]]:
-    """Reading Porto Alegre and building a network, for each km of street; next to those who read the same file."""
+    """Reading Porto Alegre and building a network, per km of street, against libraries that read the same file."""
     city = folder / "porto-alegre.osm.pbf"
     shutil.copy(SAMPLES["porto-alegre"].streets_path or "", city)
     with osmium.SimpleWriter(str(folder / "porto-alegre.osm"), overwrite=True) as writer:
@@ -246,7 +244,7 @@ def reading_rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def porto_alegre() -> dict[str, Any]:
-    """From the sample's files to a plan at every setting of the dial, refined from junction to junction."""
+    """From the sample's files to a plan at every setting of the dial, with facilities refined on junctions."""
     few = load_sample("porto-alegre")
     make_plan(few, 1, streets=sample_streets("porto-alegre"), t=[0.0, 1.0])  # compiles
     start = time.process_time()

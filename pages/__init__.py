@@ -1,1 +1,1 @@
-"""What a planner sees: one file a page, each with a ``render`` that app.py registers; shared parts are in frame."""
+"""The pages a planner sees: one file each, with a ``render`` that app.py registers; what they share is in shared."""

@@ -69,7 +69,7 @@ def _methods(place: cities.City) -> None:
     t, asked, patience, variance = _wishes(plan, keeping=staying is not None)
     sidebar.units_and_standard(place)
     if not asked:
-        st.info("Choose at least one method at the side.", icon=":material/info:")
+        st.info("Choose at least one method in the sidebar.", icon=":material/info:")
         return
     names = [name for name in asked if staying is None or describe(name).keeps_existing]
     unable = [name for name in asked if name not in names]
@@ -106,15 +106,15 @@ def _wishes(plan: Plan, *, keeping: bool) -> tuple[float, list[str], float, str]
             persist_state="session",
         )
         limit = st.segmented_control(
-            "Most time a method may take",
+            "Time limit for each method",
             list(compared_methods.PATIENCE),
             default=next(iter(compared_methods.PATIENCE)),
             required=True,
             key="patience",
             persist_state="session",
             width="stretch",
-            help="A method that would need longer for everyone runs on a sample of 1,000 places instead; "
-            "what it finds is still measured on everyone.",
+            help="A method that would take longer than this runs on a sample of 1,000 places instead; "
+            "its plan is still measured for everyone.",
         )
         variance = st.segmented_control(
             "How unequal in each area: variance of",
@@ -142,7 +142,7 @@ def _verdict(
     place: cities.City, plan: Plan, compared: Sequence[Compared], missing: list[str], look: figures.Look
 ) -> None:
     """Where tilted k-means stands, and what has to be known to read it fairly."""
-    told = verdict(compared, look.unit)
+    told = verdict(compared, look.unit, plan)
     facilities = facilities_text(plan)
     with st.container(key="hero", gap="xsmall"):
         st.markdown(
@@ -163,21 +163,16 @@ def _table(
     place: cities.City, plan: Plan, compared: Sequence[Compared], unable: list[str], look: figures.Look
 ) -> None:
     """Every measure of every method, the best in each column marked; those left out look so."""
-    absent, kept = [describe(name).title for name in unable], plan.n_existing
-    standard = screen.standard(place)
-    st.html(
-        methods_charts.method_table(
-            compared, look, standard, kept=kept, absent=absent, stand=place.rules.where_words
-        )
-    )
+    absent = [describe(name).title for name in unable]
+    st.html(methods_charts.method_table(compared, look, screen.standard(place), plan=plan, absent=absent))
     st.html('<p class="er-swipe">Swipe the table sideways to see every column.</p>')
     has_own = (place.rules == FREE or not place.rules.plain) and any(one.name == OWN for one in compared)
     own = " TKM is the plan of the Plan page." if has_own else ""
     ratio = ratio_words(compared) if place.rules.plain else ""
     st.markdown(
         f":small[:gray[:green[**Bold green**]: best in its column.{own} How unequal: the variance of the distances. "
-        f"SSE: the mean squared distance, which k-means keeps low. {ratio} "
-        "Time: one run by itself on this server, assigning everyone included.]]"
+        f"SSE: the mean squared distance, which k-means makes as small as it can. {ratio} "
+        "Time: one run on its own on this server, including assigning people to facilities.]]"
     )
 
 

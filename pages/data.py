@@ -1,10 +1,11 @@
-"""Data: bring your own residents, see what was understood, correct it, and only then use it."""
+"""Data: upload your own residents, see what was understood, correct it, and only then use it."""
 
 from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
+from pages.serving.config import config
 from pages.shared import (
     address,
     cities,
@@ -41,13 +42,14 @@ def render() -> None:
         if found is not None:
             _preview(found)
         elif files:
+            st.markdown(f":gray[Still in use: **{markdown.escaped(place.title)}**]")
             _current_map(place)
         else:
             _in_use(place)
 
 
 def _understand(files: list[upload.NamedBytes]) -> Residents | None:
-    """Read the files with the planner's corrections; a problem is said and asked about."""
+    """Read the files with the planner's corrections; if something is wrong, say so and ask."""
     try:
         found = upload.residents(files)
     except ResidentsError as problem:
@@ -58,7 +60,7 @@ def _understand(files: list[upload.NamedBytes]) -> Residents | None:
 
 
 def _read_anew() -> None:
-    """Whose answers are changed, and how to leave them as they were."""
+    """Say that the data in use are being read again, with a button to leave them as they were."""
     st.markdown("You are changing how the data in use are read.")
     st.button(
         "Leave it as it was", icon=":material/undo:", key="leave_answers", on_click=upload.RESIDENTS.discard
@@ -69,7 +71,7 @@ def _preview(found: Residents) -> None:
     """The residents on a map, and the button that takes them into use."""
     name_spot, people_spot = st.columns([1.6, 1])
     title = name_spot.text_input(
-        "Name of these data",
+        "Name of this data set",
         markdown.plain(found.name, "Your data"),
         max_chars=80,
         key="title",
@@ -80,7 +82,7 @@ def _preview(found: Residents) -> None:
         "residents",
         max_chars=30,
         key="people",
-        help="Used in sentences: “homes”, “pupils”.",
+        help="The word used in sentences, such as “homes” or “pupils”.",
     )
     place = cities.City("preview", title, people, found)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -92,8 +94,9 @@ def _preview(found: Residents) -> None:
             key="use_upload",
             disabled=asked,
         ):
-            kept = cities.keep_upload(found, place.title, place.people, instead_of=upload.RESIDENTS.token)
-            upload.RESIDENTS.keep(kept.key)
+            with st.spinner("Keeping your data"):  # of millions of rows it takes a while
+                kept = cities.keep_upload(found, place.title, place.people, instead_of=upload.RESIDENTS.token)
+                upload.RESIDENTS.keep(kept.key)
             st.switch_page(state.page("plan"))
         told = (
             "First say how many people each row stands for."
@@ -107,7 +110,7 @@ def _preview(found: Residents) -> None:
 def _in_use(place: cities.City) -> None:
     """The residents in use on a map, and the facilities that exist for them already."""
     spot = st.container()
-    st.header("Facilities that exist already", anchor=False)
+    st.header("Existing facilities", anchor=False)
     found = _existing(place)
     with spot:
         _current_map(place if found is None else replace(place, existing=found))
@@ -220,9 +223,11 @@ def _map(place: cities.City, key: str) -> None:
 def _nothing_yet() -> None:
     st.markdown(
         f"A table with coordinates (**{_formats(is_map=False)}**) or a map file (**{_formats(is_map=True)}**), "
-        "also zipped. One row a home, or one row a place with a column that counts its people. Coordinates in degrees "
-        "or in any national grid; separators, encodings and decimal commas are recognised.\n\n"
-        "Your file is kept on this server, so that your link opens tomorrow, until you remove it. It goes nowhere else."
+        "also zipped. One row per home, or one row per place with a column that counts its people. Coordinates in "
+        "degrees or in any national grid; separators, encodings and decimal commas are recognised. A table larger than "
+        f"{config().upload_mb} MB fits when it is zipped or saved as Parquet.\n\n"
+        "Your file stays on this server until you remove it, so that your link still opens tomorrow. "
+        "It is sent nowhere else."
     )
     st.markdown("**Or start with a sample**")
     for key, sample in SAMPLES.items():

@@ -36,7 +36,8 @@ def render() -> None:
     _fewest(place, kept, look)
     home = sampled(place.residents, rules=place.rules)
     note = (
-        f"For {place.title}, with the fairness dial at t = {dial_text(t)}, next to {counts[0].against.technical}. "
+        f"For {place.title}, with the fairness dial at t = {dial_text(t)}, compared with "
+        f"{counts[0].against.technical}. "
         "For every number, all new facilities are placed anew."
     )
     if staying is not None:
@@ -139,7 +140,7 @@ def _charts(counts: list[Count], look: figures.Look, k: int) -> None:
             f'<span style="color:{muted}"><b>○┄</b> {escape(counts[0].against.words)}</span></p>'
         )
         st.markdown(
-            ":gray[The larger mark is the number you chose. Where the curves flatten, one more facility buys little.]"
+            ":gray[The larger mark is the number you chose. Where the curves flatten, one more facility brings little.]"
         )
 
 

@@ -1,4 +1,4 @@
-"""Lab: the paper's experiments, and the solver's convergence, Newton beside SGD."""
+"""Lab: the paper's experiments, and the solver's convergence, Newton and SGD compared."""
 
 import time
 from collections.abc import Callable
@@ -31,13 +31,13 @@ SOLVERS = "solvers"
 CITY, OWN = "city", "own"
 EFFORTS = {"quick": "Quick, in seconds", "paper": "As in the paper"}
 PART = "part"
-NOTICING, GATHERING = 15, 100  # tenths of a second that a stopped run is waited for
+NOTICING, GATHERING = 15, 100  # tenths of a second to wait for a stopped run
 WIDTH = 160  # pixels
 LARGEST = 20_000  # points of a sample: beyond, SGD takes minutes a run
 
 
 def render() -> None:
-    """Choose an experiment and its data at the side; its settings, its figure and its numbers here."""
+    """Choose an experiment and its data in the sidebar; its settings, figure and numbers are on the page."""
     place = sidebar.problem()
     name = _experiment()
     notices.show()
@@ -55,7 +55,9 @@ def _experiment() -> str:
         chosen = st.selectbox(
             "Experiment",
             [SOLVERS, *EXPERIMENTS],
-            format_func=lambda name: "Newton beside SGD" if name == SOLVERS else EXPERIMENTS[name].title,
+            format_func=lambda name: (
+                "Newton and SGD compared" if name == SOLVERS else EXPERIMENTS[name].title
+            ),
             key="experiment",
             persist_state="session",
         )
@@ -63,11 +65,11 @@ def _experiment() -> str:
         st.radio(
             "Data",
             [CITY, OWN],
-            format_func={CITY: "The dataset above", OWN: own}.__getitem__,
+            format_func={CITY: "The data set above", OWN: own}.__getitem__,
             key="lab_data",
             persist_state="session",
             help="The paper’s experiments have data of their own: sample cities and generated points. "
-            "Or run them on the dataset chosen above, your upload included.",
+            "Or run them on the data set chosen above, your upload included.",
         )
         if chosen != SOLVERS:
             st.radio(
@@ -76,7 +78,8 @@ def _experiment() -> str:
                 format_func=EFFORTS.__getitem__,
                 key="effort",
                 persist_state="session",
-                help="Quick settings show the form in seconds; the paper’s (1,000 points, 10 samples) take minutes.",
+                help="Quick settings give a first picture in seconds; the paper’s (1,000 points, 10 samples) take "
+                "minutes.",
             )
     return str(chosen)
 
@@ -174,7 +177,7 @@ def _compared(place: cities.City, asked: dict[str, Any]) -> tuple[SolverComparis
             key, points, count, weights=weights, random_state=seed, progress=progress, **options
         )
 
-    found = long_work.result(caches().results, key, "Descending", work)
+    found = long_work.result(caches().results, key, "Running both solvers", work)
     drawn = f"{source.name}, a sample of {len(points):,} of {len(source.X):,} points"
     everyone = f"{source.name}, {len(points):,} points"
     return cast("SolverComparison", found), drawn if len(points) < len(source.X) else everyone
@@ -189,7 +192,7 @@ def _paper(place: cities.City, experiment: Experiment) -> None:
     results = caches().results
     wanted = _asked_for(key)
     if results.get(key) is None and not wanted:
-        st.info("Not run yet with these settings. A run can be stopped and keeps what is finished.")
+        st.info("Not run yet with these settings. You can stop a run at any time and keep what is finished.")
         return
     try:
         result = cast(
@@ -245,7 +248,7 @@ def _work(
 
 
 def _finished_part(key: tuple[Any, ...]) -> Result | None:
-    """What was finished when the run was stopped; it needs a moment to notice, and more to gather it."""
+    """What was finished when the run was stopped; the run needs a moment to notice, and another to gather it."""
     results, comes = caches().results, False
     with st.spinner("Gathering what is finished"):
         for tries in range(GATHERING):

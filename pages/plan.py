@@ -42,10 +42,12 @@ def render() -> None:
     if not screen.presenting():
         live_plan.pins(place, plan, k, look)
     st.fragment(errors.told(_consequences))(with_pins, plan)
+    if not screen.presenting():
+        downloads.sidebar(with_pins, plan)
 
 
 def _presentation() -> None:
-    """The way into the presentation and out of it: one button, always in the same corner."""
+    """The button that starts and ends the presentation, always in the same corner."""
     now = screen.presenting()
     if now:
         st.html(theme.PRESENTATION)
@@ -85,7 +87,6 @@ def _consequences(place: cities.City, plan: Plan) -> None:
     _under_rules(place, plan, i)
     straight_lines.show(place, plan, i, look)
     _groups(place, plan, i, look)
-    downloads.sidebar(place, plan, i, story, look)
     address.write()
 
 
@@ -166,7 +167,9 @@ def _distances(place: cities.City, plan: Plan, i: int, look: figures.Look, chart
     standard = screen.standard(place)
     evaluation = plan.evaluation(i, standard)
     before = evaluation if _is_today(plan) else plan.reference_evaluation(standard)
-    st.markdown(f"**Who lives how near** :gray[share of {markdown.escaped(place.people)} within a distance]")
+    st.markdown(
+        f"**How near people live** :gray[share of {markdown.escaped(place.people)} within a distance]"
+    )
     st.plotly_chart(
         _chart("distances", charts, place, plan, i, look),
         theme=None,
@@ -176,37 +179,29 @@ def _distances(place: cities.City, plan: Plan, i: int, look: figures.Look, chart
     )
 
 
-def _portfolio(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
+@st.dialog("Plans worth discussing", width="medium", icon=":material/forum:")
+def _shortlist(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
     """The few plans that need discussing, each with its sentence and a button that turns the dial there."""
-    part = st.popover(
-        "Shortlist",
-        icon=":material/forum:",
-        type="tertiary",
-        key="portfolio",
-        on_change="rerun",
-        help="Which plans need discussing: the fewest that stand for all settings of the dial.",
-    )
-    if not part.open:  # it takes a moment: every plan is measured at every setting
-        return
-    with part, st.spinner("Comparing all settings of the dial"):
+    with st.spinner("Comparing all settings of the dial"):  # every plan is measured at every setting
         told = plans.kept(
             place,
             plan,
             ("portfolio", look.unit, place.people),
             lambda: portfolio_story(plan, unit=look.unit, people=place.people),
         )
-    part.markdown(markdown.escaped(told.heading))
+    st.markdown(markdown.escaped(told.heading))
     for setting, name, what in zip(told.settings, told.names, told.sentences, strict=True):
-        words, button = part.columns([5, 1], vertical_alignment="center")
+        words, button = st.columns([5, 1], vertical_alignment="center")
         words.markdown(f"**{markdown.escaped(name)}** :gray[·] {markdown.escaped(what)}")
-        button.button(
+        if button.button(
             "On the map" if setting == i else "Show",
             key=f"portfolio_{setting}",
             disabled=setting == i,
             on_click=dial.turn_to,
             args=(float(plan.t[setting]),),
             width="stretch",
-        )
+        ):
+            st.rerun()  # which closes the dialog
 
 
 def _groups(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
@@ -215,15 +210,24 @@ def _groups(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
         return
     groups = plans.kept(place, plan, ("groups", i, look.unit), lambda: by_group(plan, i, unit=look.unit))
     equal = bool(address.get("equal"))
-    with st.expander(f"How each of the {len(groups)} groups fares", icon=":material/groups:", expanded=equal):
+    part = st.expander(
+        f"How each of the {len(groups)} groups fares",
+        icon=":material/groups:",
+        expanded=equal,
+        key="groups_part",
+        on_change="rerun",
+    )
+    if not part.open:  # else it would be sent at every turn of the dial
+        return
+    with part:
         if place.saved is None and not plan.rules.limited:
             st.toggle(
                 "Every group counts the same",
                 value=equal,
                 key="equal_here",
                 on_change=_weigh_groups,
-                help="A small group then weighs as much as a large one when places are chosen. The figures stay by "
-                "people.",
+                help="A small group then weighs as much as a large one when facilities are placed. The figures still "
+                "count people. It cannot be combined with limited room.",
             )
         st.dataframe(
             markdown.groups_table(groups, plan.reference.heading, place.people),
@@ -245,7 +249,14 @@ def _tradeoff(place: cities.City, plan: Plan, i: int, look: figures.Look, charts
     """What fairness costs; a click on the curve turns the dial."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**Trade-off** :gray[as the dial turns]", width="content")
-        _portfolio(place, plan, i, look)
+        if st.button(
+            "Shortlist",
+            key="shortlist",
+            icon=":material/forum:",
+            type="tertiary",
+            help="The few plans worth discussing, which between them stand for every setting of the dial.",
+        ):
+            _shortlist(place, plan, i, look)
         with st.popover("Axes", icon=":material/tune:", type="tertiary"):
             for name, label, axes in (
                 ("x", "Across: how short trips are (utility)", figures.UTILITY),
@@ -272,7 +283,7 @@ def _tradeoff(place: cities.City, plan: Plan, i: int, look: figures.Look, charts
 def _take_clicked(plan: Plan) -> None:
     """Turn the dial to the plan that was clicked in the trade-off."""
     points = state.widget("tradeoff")["selection"]["points"]
-    chosen = [point["customdata"][1] for point in points if point.get("customdata")]
+    chosen = [point["point_index"] for point in points if point.get("customdata")]
     if chosen:
         dial.turn_to(float(plan.t[int(chosen[0])]))
 

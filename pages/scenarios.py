@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from pages.serving.config import config
-from pages.serving.store import OWNER, ROLES, VIEWER, Project, Scenario, StoreError, store
+from pages.serving.store import OWNER, ROLES, VIEWER, Actor, Project, Scenario, StoreError, store
 from pages.shared import (
     address,
     cities,
@@ -22,7 +22,7 @@ from pages.shared import (
 from pages.shared.markdown import escaped
 
 ACROSS, MOST = 3, 4  # cards in a row; scenarios that can be compared
-DAYS = {"For good": None, "For 30 days": 30.0, "For one day": 1.0}
+DAYS = {"until it is withdrawn": None, "for 30 days": 30.0, "for one day": 1.0}
 MARK = "mark_"
 
 
@@ -34,6 +34,7 @@ def render() -> None:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.title("Scenarios", anchor=False, width="content")
             tokens.manage()
+        _dead_link()
         projects = store().projects_of(kept_data.actor())
         chosen = _choose(projects) if projects else None
         if chosen is None:
@@ -44,6 +45,17 @@ def render() -> None:
         st.error(escaped(str(problem)), icon=":material/error:")
     with spot:
         notices.show()
+
+
+def _dead_link() -> None:
+    """Say so if the link that somebody came with does not work."""
+    key = address.get("project")
+    if key and not store().projects_of(Actor(keys=(key,))):
+        st.warning(
+            "This link does not work: it has expired or was withdrawn, or its project was deleted. Ask the owner for a "
+            "new one.",
+            icon=":material/link_off:",
+        )
 
 
 def _nothing_yet() -> None:
@@ -100,7 +112,7 @@ def _project(project: Project) -> None:
 
 
 def _private_link() -> None:
-    """Somebody without a name keeps the project by its address alone: say so."""
+    """Tell a visitor who is not signed in that only the link leads back to the project."""
     if not kept_data.actor().person and address.get("project"):
         st.info(
             "Nobody signs in on this server: this project belongs to whoever has its private link. Keep it, for "
@@ -149,13 +161,14 @@ def _edit(one: Scenario) -> None:
         st.button("Delete", key=f"delete_{one.id}", icon=":material/delete:", on_click=_delete, args=(one,))
 
 
-def _done(words: str, work: Callable[[], object]) -> None:
-    """Do something in the store; a problem becomes a notice."""
+def _done(words: str, work: Callable[[], object], then: Callable[[], None] = lambda: None) -> None:
+    """Do something in the store, and then what follows from it; a problem becomes a notice."""
     try:
         work()
     except StoreError as problem:
         notices.add(str(problem))
     else:
+        then()
         st.toast(words, icon=":material/check:")
 
 
@@ -168,8 +181,10 @@ def _change(one: Scenario) -> None:
 
 
 def _delete(one: Scenario) -> None:
-    _done("Deleted.", lambda: store().delete_scenario(kept_data.actor(), one.id))
-    state.visit().undo = one.id, one.name
+    def note() -> None:
+        state.visit().undo = one.id, one.name
+
+    _done("Deleted.", lambda: store().delete_scenario(kept_data.actor(), one.id), note)
 
 
 def _undo() -> None:
@@ -182,8 +197,10 @@ def _undo() -> None:
 
 
 def _bring_back(scenario: str) -> None:
-    _done("It is back.", lambda: store().restore_scenario(kept_data.actor(), scenario))
-    state.visit().undo = None
+    def forget() -> None:
+        state.visit().undo = None
+
+    _done("Restored.", lambda: store().restore_scenario(kept_data.actor(), scenario), forget)
 
 
 def _edit_project(project: Project) -> None:
@@ -200,12 +217,17 @@ def _edit_project(project: Project) -> None:
                 key="delete_project",
                 icon=":material/delete:",
                 disabled=not state.widget("sure"),
-                on_click=_done,
-                args=(
-                    "The project is deleted.",
-                    lambda: store().delete_project(kept_data.actor(), project.id),
-                ),
+                on_click=_delete_project,
+                args=(project,),
             )
+
+
+def _delete_project(project: Project) -> None:
+    _done(
+        "The project is deleted.",
+        lambda: store().delete_project(kept_data.actor(), project.id),
+        lambda: address.put("project", ""),
+    )
 
 
 def _change_project(project: Project) -> None:
@@ -216,10 +238,10 @@ def _change_project(project: Project) -> None:
 def _share(project: Project) -> None:
     """Links that can be withdrawn, and people where they sign in."""
     with st.popover("Share", icon=":material/group_add:"):
-        st.selectbox("Whoever has the link is", ROLES, key="share_role")
-        st.selectbox("It works", list(DAYS), key="share_days")
-        st.text_input("For whom", max_chars=120, key="share_label")
-        st.button("Make a link", key="share", type="primary", on_click=_new_link, args=(project,))
+        st.selectbox("Role of people with the link", ROLES, key="share_role")
+        st.selectbox("The link works", list(DAYS), key="share_days")
+        st.text_input("Who is it for? (optional)", max_chars=120, key="share_label")
+        st.button("Make a link", key="share_project", type="primary", on_click=_new_link, args=(project,))
         if state.visit().new_link:
             st.markdown("Copy it now: it is not shown again.")
             st.code(state.visit().new_link, language=None, wrap_lines=True)
@@ -237,7 +259,7 @@ def _share(project: Project) -> None:
                     type="tertiary",
                     on_click=_done,
                     args=(
-                        "The link opens nothing any more.",
+                        "The link no longer works.",
                         lambda one=one: store().revoke(kept_data.actor(), project.id, one.id),
                     ),
                 )
@@ -246,9 +268,9 @@ def _share(project: Project) -> None:
 
 
 def _people(project: Project) -> None:
-    st.text_input("A person, by e-mail address", max_chars=120, key="member_person")
-    st.selectbox("is", (VIEWER, *ROLES[1:], "no longer a member"), key="member_role")
-    st.button("Set", key="set_member", on_click=_set_member, args=(project,))
+    st.text_input("E-mail address of a person", max_chars=120, key="member_person")
+    st.selectbox("Role", (VIEWER, *ROLES[1:], "no longer a member"), key="member_role")
+    st.button("Save", key="set_member", on_click=_set_member, args=(project,))
     for one in store().members_of(kept_data.actor(), project.id):
         st.markdown(f"{escaped(one.person)}: {one.role}")
 
@@ -275,7 +297,8 @@ def _history(project: Project) -> None:
     with st.popover("History", icon=":material/history:"):
         for event in store().history(kept_data.actor(), project.id, most=50):
             when = datetime.fromtimestamp(event.at, UTC).strftime("%d %b %Y, %H:%M")
-            what = " ".join(filter(None, (event.what, event.scenario, event.detail)))
+            what = f"{event.what} “{event.scenario}”" if event.scenario else event.what
+            what += f"{', ' if event.scenario else ' '}{event.detail}" if event.detail else ""
             st.markdown(f":small[{when} :gray[{escaped(event.author)}] {escaped(what)}]")
 
 

@@ -1,5 +1,6 @@
 """Sites: what may be built where, how distance is measured, and how many people a facility can serve."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
@@ -75,7 +76,7 @@ def _editor(place: cities.City) -> None:
     if beside:
         st.markdown(
             f":small[:gray[{counted(len(beside), 'zone')} with holes or very many corners "
-            f"{'is' if len(beside) == 1 else 'are'} followed, too, but cannot be edited here.]]"
+            f"{'is' if len(beside) == 1 else 'are'} taken into account, but cannot be edited here.]]"
         )
 
 
@@ -102,7 +103,7 @@ def _said() -> None:
 
 def _sites(place: cities.City) -> None:
     """Candidate sites: drawn, from a file, or the sample's own."""
-    st.subheader("Candidate sites", anchor=False)
+    st.header("Candidate sites", anchor=False)
     sites, sample = rules.places().drawing.sites, find_sample(address.get("dataset"))
     st.markdown(
         f"{counted(len(sites), 'site')}: new facilities stand on these and nowhere else."
@@ -126,30 +127,20 @@ def _sites(place: cities.City) -> None:
             upload.SITES.problem(problem)
         else:
             upload.SITES.understood(found.report)
-            if st.button(
-                f"Add {counted(len(found), 'site')}", type="primary", icon=":material/check:", key="use_sites"
-            ):
-                rules.add_sites(found)
-                upload.SITES.discard()
-                st.rerun()
+            _add("site", len(found), lambda: rules.add_sites(found), upload.SITES)
     if sites:
-        st.button(
-            "Remove all sites",
-            key="no_sites",
-            icon=":material/delete:",
-            on_click=lambda: _without(sites=True),
-        )
+        _remove("all sites", "sites", _without)
 
 
 def _zones() -> None:
     """Zones: drawn, or from a file of polygons."""
-    st.subheader("Zones", anchor=False)
+    st.header("Zones", anchor=False)
     known = rules.places()
     count = len(known.drawing.zones) + len(known.shapes)
     st.markdown(
         f"{counted(count, 'zone')} on the map."
         if count
-        else "Draw a zone on the map, or bring polygons: districts in which facilities must stand, or an airport in "
+        else "Draw a zone on the map, or upload polygons: districts in which facilities must stand, or an airport in "
         "which they must not."
     )
     kind = st.radio("Zones from a file", list(KINDS), format_func=KINDS.__getitem__, key="zone_kind")
@@ -160,37 +151,39 @@ def _zones() -> None:
         except ResidentsError as problem:
             st.error(markdown.escaped(str(problem)), icon=":material/error:")
         else:
-            if st.button(
-                f"Add {counted(len(found), 'zone')}", type="primary", icon=":material/check:", key="use_zones"
-            ):
-                rules.add_zones(found, kind)
-                upload.ZONES.discard()
-                st.rerun()
+            _add("zone", len(found), lambda: rules.add_zones(found, kind), upload.ZONES)
     if count:
-        st.button(
-            "Remove all zones",
-            key="no_zones",
-            icon=":material/delete:",
-            on_click=lambda: _without(zones=True),
-        )
+        _remove("all zones", "zones", _without)
 
 
-def _without(*, sites: bool = False, zones: bool = False) -> None:
+def _add(what: str, count: int, add: Callable[[], None], files: upload.Uploader) -> None:
+    """A button that adds what was read from the files and discards them."""
+    if st.button(f"Add {counted(count, what)}", type="primary", icon=":material/check:", key=f"use_{what}s"):
+        add()
+        files.discard()
+        st.rerun()
+
+
+def _remove(words: str, what: str, leave: Callable[[str], None]) -> None:
+    st.button(f"Remove {words}", key=f"no_{what}", icon=":material/delete:", on_click=leave, args=(what,))
+
+
+def _without(what: str) -> None:
     known = rules.places()
     drawing = known.drawing
-    if sites:
-        known = replace(known, drawing=replace(drawing, sites=()), room=())
-    if zones:
-        known = replace(known, drawing=replace(drawing, zones=()), shapes=())
-    rules.keep_places(known)
+    rules.keep_places(
+        replace(known, drawing=replace(drawing, sites=()), room=())
+        if what == "sites"
+        else replace(known, drawing=replace(drawing, zones=()), shapes=())
+    )
 
 
 def _travel(place: cities.City) -> None:
     """Straight lines, along streets, or by the planner's own table."""
     choice = st.container()  # drawn last: a file that is brought below sets it
-    st.subheader("Streets", anchor=False)
+    st.header("Streets", anchor=False)
     _road_file(place)
-    st.subheader("Your own travel table", anchor=False)
+    st.header("Your own travel table", anchor=False)
     _table_file()
     ways = ["straight"]
     if rules.has_streets():
@@ -211,7 +204,7 @@ def _travel(place: cities.City) -> None:
 
 def _along_streets() -> None:
     st.segmented_control(
-        "In",
+        "Measured in",
         ["minutes", "metres"],
         format_func={"minutes": "minutes", "metres": "distance by road"}.__getitem__,
         key="measure",
@@ -219,7 +212,7 @@ def _along_streets() -> None:
         persist_state="session",
     )
     st.radio(
-        "Which way",
+        "Direction of travel",
         ["there", "back"],
         format_func={
             "there": "People travel to the facility",
@@ -227,7 +220,7 @@ def _along_streets() -> None:
         }.__getitem__,
         key="direction",
         persist_state="session",
-        help="It makes a difference where there are one-way streets.",
+        help="This matters where there are one-way streets.",
     )
     found = rules.streets(address.get("by"))
     if found is not None:
@@ -239,20 +232,14 @@ def _road_file(place: cities.City) -> None:
     if file is not None:
         st.markdown(f"Streets of **{markdown.escaped(file.name)}**.")
         _columns(file)
-        st.button(
-            "Remove these streets",
-            key="no_roads",
-            icon=":material/delete:",
-            on_click=rules.leave,
-            args=("roads",),
-        )
+        _remove("these streets", "roads", rules.leave)
         return
     if sample is not None and sample.streets_path is not None:
-        st.markdown("This sample has its streets: choose above how people travel.")
+        st.markdown("This sample comes with its streets: choose above how people travel.")
         return
     st.markdown(
-        "Bring a road file to measure along streets: an OpenStreetMap extract (.osm.pbf, .osm, .osm.gz) or a layer of "
-        "lines (GeoPackage, zipped shapefile, GeoJSON). Nothing outside is asked."
+        "Upload a road file to measure along streets: an OpenStreetMap extract (.osm.pbf, .osm, .osm.gz) or a layer of "
+        "lines (GeoPackage, zipped shapefile, GeoJSON). Nothing is fetched from the internet."
     )
     given = st.file_uploader("Road file", key="road_file", max_upload_size=config().upload_mb)
     if given is not None:
@@ -292,18 +279,13 @@ def _columns(file: rules.KeptFile) -> None:
 def _table_file() -> None:
     sample = find_sample(address.get("dataset"))
     if address.get("table"):
-        st.markdown("Your table is here. It is used where sites have the names of its columns.")
-        st.button(
-            "Remove the table",
-            key="no_table",
-            icon=":material/delete:",
-            on_click=rules.leave,
-            args=("table",),
-        )
+        st.markdown("Your table is in use, for the sites named in its columns.")
+        _remove("the table", "table", rules.leave)
         return
     st.markdown(
         "Driving times from your GIS, as CSV: columns *from*, *to* and the value; or a row for each home and a column "
-        "for each site. Names must be those of the residents and the sites. What is missing cannot be reached."
+        "for each site. Its names must match those of the residents and the sites. A missing "
+        "trip counts as out of reach."
     )
     if sample is not None and sample.table_path is not None:
         st.button(
@@ -312,7 +294,7 @@ def _table_file() -> None:
             icon=":material/table:",
             on_click=_sample_table,
         )
-    unit = st.selectbox("Its values are in", list(UNITS), format_func=UNITS.__getitem__, key="table_unit")
+    unit = st.selectbox("Values are in", list(UNITS), format_func=UNITS.__getitem__, key="table_unit")
     given = st.file_uploader("Travel table", type=["csv", "txt"], key="table_file")
     if given is not None:
         rules.keep_file("table", given.name, given.getvalue(), unit)
@@ -327,13 +309,13 @@ def _sample_table() -> None:
 
 
 def _room(place: cities.City) -> None:
-    """How many people a facility serves, and whether groups count the same."""
+    """How many people a facility can serve."""
     for name, label, words in (
-        ("most", "At most", "More than that do not fit into one facility. 0: no limit."),
-        ("least", "At least", "A facility that serves fewer is not worth opening. 0: no limit."),
+        ("most", "Most {} that one facility can serve", "0: no limit."),
+        ("least", "Fewest {} for which a facility is worth opening", "0: no limit."),
     ):
         st.number_input(
-            f"{label} so many {place.people} each",
+            label.format(place.people),
             min_value=0,
             step=100,
             key=name,
@@ -341,18 +323,9 @@ def _room(place: cities.City) -> None:
             help=words,
         )
     st.markdown(
-        ":small[:gray[Where the nearest facility is full, people go to the next one with room left: as a whole, the "
-        "city travels as little as possible. A place may be split between two facilities.]]"
+        ":small[:gray[Where the nearest facility is full, people go to another with room left, so that the city as a "
+        "whole travels as little as possible. A place may be split between two facilities.]]"
     )
-    if place.residents.groups is not None:
-        st.checkbox(
-            "Every group counts the same",
-            value=bool(address.get("equal")),
-            key="equal_groups",
-            on_change=lambda: address.put("equal", "1" if state.widget("equal_groups") else ""),
-            help="A small group then weighs as much as a large one when places are chosen. The figures stay by people. "
-            "It cannot be combined with limited room.",
-        )
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import tempfile
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from tests.serving import postgres
 
@@ -15,9 +16,29 @@ _HOME = tempfile.mkdtemp(prefix="evenreach-tests-")
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 os.environ["EVENREACH_DATABASE"] = f"sqlite:///{_HOME}/evenreach.db"
 
+# Each of these needs a browser, a database or a cluster of its own: two at a time would only be slower.
+TOGETHER = ("tests/browser/", "tests/serving/store/", "tests/partitions/test_cluster.py")
+
 # The same examples every time; `pytest --hypothesis-profile default` looks for new ones.
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Three processes for two cores: many tests wait for a server, a browser or a process of their own."""
+    return max(2, 3 * (os.cpu_count() or 1) // 2)
+
+
+class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc]
+    """Tests of one of `TOGETHER` run one after the other in one process, all others wherever there is room."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return next((path for path in TOGETHER if nodeid.startswith(path)), nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> TogetherScheduling:
+    """Not by xdist_group marks: since pytest 9.2 they have no effect."""
+    return TogetherScheduling(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

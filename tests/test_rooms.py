@@ -1,4 +1,4 @@
-"""The rooms of the house: imports point one way, and go through each room's front door."""
+"""The order of imports between subpackages (rooms), which go through each room's `__init__` only."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Waiting for what has to happen, not for seconds: a busy machine makes a test slow and never red."""
+"""Wait for conditions instead of fixed times, so that a busy machine makes a test slower but never fail."""
 
 import asyncio
 import time

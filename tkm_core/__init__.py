@@ -5,8 +5,8 @@
 >>> round(tkm.evaluate([[0, 0], [0, 1], [5, 5], [5, 6]], model.cluster_centers_).largest_distance, 6)
 0.5
 
-Each name is imported when it is first used, so that the command line answers at once, and so that the solver works
-without what only files, maps and streets need (the extras "geo" and "streets").
+Each name is imported when it is first used. So the command line starts at once, and the solver works without the
+packages that only files, maps and streets need (the extras "geo" and "streets").
 """
 
 from importlib import import_module
@@ -105,10 +105,8 @@ _ROOMS = {
     ),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
-_WHOLE = (
-    "export",
-    "figures",
-)  # rooms that are used by their own name: tkm.export.facilities, tkm.figures.tradeoff
+# Subpackages that are used as a whole: tkm.export.facilities, tkm.figures.tradeoff.
+_WHOLE = ("export", "figures")
 
 __all__ = [
     "METHODS",
@@ -172,6 +170,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
     if name not in _ROOM_OF and name not in _WHOLE:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
@@ -185,4 +184,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    """All public names, imported or not."""
     return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""Extras: which one brings a package that the core does without."""
+"""Optional dependencies: which extra installs a missing package."""
 
 EXTRAS = {
     "raster": ("rasterio",),
@@ -11,7 +11,7 @@ EXTRAS = {
 
 
 def needs_extra(what: str, missing: ModuleNotFoundError) -> ModuleNotFoundError:
-    """The error that says which extra brings a missing package.
+    """The error that says which extra installs a missing package.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The one table of measures: what each is called, its unit, which direction is better, and where it is shown.
+"""The table of measures: the name of each, its unit, which direction is better, and where it is shown.
 
-A measure is computed in `tkm_core.evaluation` as a field of `Evaluation`. One line in `MEASURES` brings it into the
-story, the comparison of methods, the charts, How many?, the trade-off curve, the plan file and the command line.
+A measure is computed in `tkm_core.evaluation` as a field of `Evaluation`. One entry in `MEASURES` adds it to the story,
+the comparison of methods, the charts, How many?, the trade-off curve, the plan file and the command line.
 """
 
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ class Measure:
     key : str
         Its name in Evaluation.
     row : str
-        In a table of figures; ``{one}``, ``{many}`` and ``{standard}`` are filled in.
+        Its label in a table of figures; ``{one}``, ``{many}`` and ``{standard}`` are filled in.
     column : str
-        As a short heading.
+        A short heading.
     axis : str
-        In a sentence or along an axis.
+        Its label in a sentence or on an axis.
     power : int
-        Of the length unit it is in; 0 for a pure number.
+        Power of the length unit; 0 for a pure number.
     worse : str
         Clause that says it got worse, with ``{length}``, ``{size}``, ``{one}``, ``{people}`` and ``{standard}``.
     places : frozenset of str
@@ -42,7 +42,7 @@ class Measure:
     percent : bool
         Whether a share is shown in percent.
     decimals : int or None
-        Digits after the point, where they do not follow from the values.
+        Decimals, if they do not follow from the values.
     along_dial : bool
         Whether it is measured at every setting of the dial.
     """
@@ -60,13 +60,13 @@ class Measure:
     along_dial: bool = True
 
     def value(self, measured: Any, unit: str) -> Any:
-        """A value or an array, measured in metres or minutes, as it is shown; NaN where nothing was measured."""
+        """A value or an array in metres or minutes, converted for display; NaN if it was not measured."""
         metres = np.nan if measured is None else np.asarray(measured, dtype=float)
         shown = metres * 100 if self.percent else metres / METRES[unit] ** self.power
         return float(shown) if np.ndim(shown) == 0 else shown
 
     def of(self, evaluation: object, unit: str) -> float:
-        """The measure of an evaluation as it is shown; NaN where it was not measured."""
+        """The measure of an evaluation, converted for display; NaN if it was not measured."""
         return float(self.value(getattr(evaluation, self.key), unit))
 
     def heading(self, unit: str, standard: float | None = None) -> str:
@@ -82,10 +82,11 @@ class Measure:
         return self._labelled(self.row.format(**words), unit, None)
 
     def words(self, unit: str) -> str:
-        """What is measured, in the words of what trips are measured in: "average distance", "average travel time"."""
+        """The label in words that fit the unit: "average distance", "average travel time"."""
         return worded(self.axis, unit)
 
     def _labelled(self, words: str, unit: str, standard: float | None) -> str:
+        """A label with its unit, or with the standard and a percent sign."""
         words = worded(words, unit)
         if self.percent:
             limit = "the standard" if standard is None else f"{standard / METRES[unit]:g} {unit}"
@@ -94,6 +95,7 @@ class Measure:
 
 
 def _m(*places: str) -> frozenset[str]:
+    """The places where a measure is shown."""
     return frozenset(places)
 
 
@@ -177,7 +179,7 @@ def shown_in(place: str) -> dict[str, Measure]:
 
 
 def figure_decimals(*values: float) -> int:
-    """Digits after the point that show at least three figures of the smallest value; at most six.
+    """Decimals that show at least three significant figures of the smallest value; at most six.
 
     Examples
     --------

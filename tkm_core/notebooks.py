@@ -1,4 +1,4 @@
-"""How results are shown in notebooks: short texts, small tables in HTML, DataFrames, and the way up to figures."""
+"""Display of results in notebooks: short texts, HTML tables, DataFrames, and access to figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -7,11 +7,11 @@ from typing import Any
 
 from tkm_core.extras import needs_extra
 
-LONGEST = 60  # characters of a name from outside
+LONGEST = 60  # characters of an untrusted name
 
 
 def quoted(name: str) -> str:
-    r"""A name from outside in quotation marks: cut, on one line, nothing that steers a terminal.
+    r"""An untrusted name in quotation marks, shortened, on one line and without control characters.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def quoted(name: str) -> str:
 
 
 def figure(value: float) -> str:
-    """A figure with four digits: 1,234 or 0.1235.
+    """A number with four digits: 1,234 or 0.1235.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def figure(value: float) -> str:
 def html_table(
     title: str, head: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str] = ()
 ) -> str:
-    """A small table for a notebook; every text is escaped, because names come from other people's files.
+    """A small HTML table; every text is escaped, since names come from other people's files.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def html_table(
 
 
 def data_frame(columns: Mapping[str, Any], index: Any = None) -> Any:
-    """A pandas DataFrame; pandas comes with the extra "geo", so it is imported when one is asked for."""
+    """A pandas DataFrame; pandas is imported only here, because it comes with the extra "geo"."""
     try:
         import pandas as pd
     except ModuleNotFoundError as missing:
@@ -64,10 +64,10 @@ def data_frame(columns: Mapping[str, Any], index: Any = None) -> Any:
 
 
 def room_above(room: str, what: str) -> Any:
-    """A room that stands above the one that asks: "figures" for plot(), "export" for to_geodataframe().
+    """Import a subpackage that builds on the caller's: "figures" for plot(), "export" for to_geodataframe().
 
-    This is the one way against the arrows (`tests/test_rooms.py`): a result knows nothing of its figures, it only
-    knows whom to ask when somebody wants one.
+    This is the only exception to the order of imports (`tests/test_rooms.py`): results do not depend on their figures,
+    but can ask for them.
     """
     try:
         return import_module(f"tkm_core.{room}")

@@ -1,4 +1,4 @@
-"""The spread of the residents: the length in which the dial t is a pure number."""
+"""The spread of the residents: the unit of length in which t is a pure number."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from tkm_core.arrays import Floats
 
 
 def spread(points: Floats, weights: Floats) -> float:
-    """Root mean squared distance per axis from the weighted mean; 0 if all stand in one place.
+    """Root mean squared distance per axis from the weighted mean; 0 if all are in one place.
 
     With lengths in this unit, t means the same in every city: about 0.01 is k-means, 10 nearly minimax. `TiltedKMeans`
-    (``scale="auto"``) and the app's plans take their unit from here.
+    (``scale="auto"``) and the app's plans use this unit.
 
     Examples
     --------

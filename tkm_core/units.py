@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 METRES = {"km": 1000.0, "mi": 1609.344, "min": 1.0}
-"""What one of a unit that is shown is in the unit that is measured: metres, or minutes."""
+"""Metres, or minutes, in one of each unit that can be shown."""
 WORDS = {"km": "km", "mi": "miles", "min": "minutes"}
 ONE = {"km": "km", "mi": "mile", "min": "minute"}
 
@@ -97,7 +97,7 @@ def with_unit(words: str, unit: str, power: int = 1) -> str:
 
 
 def nice_step(length: float, parts: float = 8.0) -> float:
-    """A round step (1, 2 or 5 times a power of ten) that cuts a length into about so many parts.
+    """A round step (1, 2 or 5 times a power of ten) that divides a length into about `parts` parts.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def format_length(metres: float, unit: str) -> str:
 
 
 def format_lengths(metres: npt.NDArray[np.float64], unit: str) -> tuple[list[str], npt.NDArray[np.intp]]:
-    """Many lengths with their unit: every text that occurs, once, and for each length the number of its text.
+    """Many lengths with their unit: the distinct texts, and for each length the index of its text.
 
     Examples
     --------

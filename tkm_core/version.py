@@ -1,3 +1,3 @@
-"""The version of EvenReach: the one place where it is written, for the package, plan files and the command line."""
+"""The version of EvenReach, used by the package, plan files and the command line."""
 
 VERSION = "0.1.0"

@@ -12,7 +12,7 @@ ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
 def singular(people: str) -> str:
-    """One of them: "homes" gives "home".
+    """The singular of a plural: "homes" gives "home".
 
     Examples
     --------
@@ -43,7 +43,7 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as in a sentence.
+    """Names as a list in a sentence.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def number_word(number: int) -> str:
-    """A number as a word, as far as people write it out.
+    """A number as a word, if it is usually written out.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def number_word(number: int) -> str:
 
 
 def rank_word(rank: int) -> str:
-    """A rank as a word, as far as people write it out.
+    """A rank as a word, if it is usually written out.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def dial_text(t: float) -> str:
 
 
 def article(number: int) -> str:
-    """The article before a number read aloud.
+    """The article before a number as read aloud.
 
     Examples
     --------

@@ -29,8 +29,7 @@ __all__ = [
 ]
 
 STUB = (
-    "export default async (component) => "
-    "(await import(new URL(component.data.module, location.origin).href)).default(component);"
+    "export default async (it) => (await import(new URL(it.data.module, location.origin).href)).default(it);"
 )
 
 
@@ -112,6 +111,7 @@ def show_map(
     key: str,
     group: str,
     on_said: Callable[[], None],
+    on_theme: Callable[[], None] = lambda: None,
 ) -> None:
     """Draw the dial and the map.
 
@@ -134,6 +134,8 @@ def show_map(
         Who moves in step.
     on_said : callable
         Called when the planner did something.
+    on_theme : callable
+        Called when light was changed to dark or back: the map has followed, the rest of the page has to be drawn.
     """
     data = {
         "kind": "map",
@@ -154,7 +156,9 @@ def show_map(
         "height": height,
         "group": group,
     }
-    _component("live_map", isolated=True)(key=key, data=data, on_said_change=on_said)
+    _component("live_map", isolated=True)(
+        key=key, data=data, on_said_change=on_said, on_theme_change=on_theme
+    )
 
 
 def show_editor(
@@ -265,5 +269,5 @@ def _address(content: bytes | None, name: str) -> str | None:
 
 @st.cache_resource(show_spinner=False)
 def _component(name: str, *, isolated: bool) -> Callable[..., Any]:
-    """Register a component, once a process; an isolated one has styles of its own, and text apart from the page's."""
+    """Register a component, once per process; an isolated one has styles of its own, and text apart from the page's."""
     return st.components.v2.component(f"evenreach_{name}", js=STUB, isolate_styles=isolated)

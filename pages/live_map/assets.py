@@ -1,7 +1,7 @@
 """The component's files on the server: MapLibre from its package, our own modules, and the data of a plan by address.
 
-Everything goes through Streamlit's own media route, under a name made from its content: no further door has to be
-opened, and what has arrived once is right for good.
+Everything goes through Streamlit's own media route, under a name made from its content: no further route is
+needed, and what a browser has cached is never out of date.
 """
 
 import re
@@ -30,9 +30,14 @@ def address_of(content: bytes, name: str) -> str:
     """
     if not exists():
         return name
-    path = get_instance().media_file_mgr.add(content, TYPES[Path(name).suffix], f"live_map/{name}")
+    return _base() + get_instance().media_file_mgr.add(content, TYPES[Path(name).suffix], f"live_map/{name}")
+
+
+@lru_cache
+def _base() -> str:
+    """The path under which the app is served: empty, or with a slash before it."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"/{base}{path}" if base else path
+    return f"/{base}" if base else ""
 
 
 def library() -> str:
@@ -55,24 +60,26 @@ def entry() -> str:
 
     It names all the others, so that a browser asks for them at once and not one after another as it comes to know them.
     """
-    placed: dict[str, str] = {}
-
-    def place(name: str) -> str:
-        """Put a module in place, after those it imports, and return its address."""
-        if name not in placed:
-            text = IMPORT.sub(lambda found: f"{found[1]}'{place(found[2])}'", _source(name))
-            placed[name] = address_of(text.encode(), name)
-        return placed[name]
-
-    others = (place(path.name) for path in _modules() if path.name != ENTRY)
-    known = "".join(f"import '{address}';\n" for address in others)
-    text = IMPORT.sub(lambda found: f"{found[1]}'{placed[found[2]]}'", _source(ENTRY))
-    return address_of((known + text).encode(), ENTRY)
+    return [address_of(content, name) for name, content in _modules(served=exists()).items()][-1]
 
 
 @lru_cache
-def _modules() -> tuple[Path, ...]:
-    return tuple(sorted(HERE.glob("*.js")))
+def _modules(*, served: bool) -> dict[str, bytes]:  # noqa: ARG001  addresses are other ones without a server
+    """Our modules, each after those it imports, with the addresses of these in it; the entry is the last."""
+    placed: dict[str, str] = {}
+    contents: dict[str, bytes] = {}
+
+    def place(name: str, before: str = "") -> str:
+        """Put a module in place, after those it imports, and return its address."""
+        if name not in placed:
+            text = IMPORT.sub(lambda found: f"{found[1]}'{place(found[2])}'", _source(name))
+            contents[name] = (before + text).encode()
+            placed[name] = address_of(contents[name], name)
+        return placed[name]
+
+    others = [place(path.name) for path in sorted(HERE.glob("*.js")) if path.name != ENTRY]
+    place(ENTRY, "".join(f"import '{address}';\n" for address in others))
+    return contents
 
 
 @lru_cache

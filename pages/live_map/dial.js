@@ -105,7 +105,7 @@ export class Dial {
     const [low, high] = [Math.min(from, to), Math.max(from, to)];
     const jumped = this.jumps.findLastIndex((jump, i) => jump && i > low && i <= high);
     if (jumped < 0) return;
-    this.note.textContent = `At t = ${this.t[jumped]} the facilities are arranged anew: they jump.`;
+    this.note.textContent = `At t = ${this.t[jumped]} the facilities jump to another arrangement.`;
     clearTimeout(this.read);
     this.read = setTimeout(() => this.hush(), READ);
   }

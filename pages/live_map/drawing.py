@@ -20,7 +20,7 @@ class Site:
     ----------
     id : str
     name : str
-        Text from outside, only to be shown.
+        Text from outside: to be shown, never interpreted.
     lonlat : tuple of float
     locked : bool
     """
@@ -39,7 +39,7 @@ class Zone:
     ----------
     id : str
     name : str
-        Text from outside, only to be shown.
+        Text from outside: to be shown, never interpreted.
     kind : {"only_in", "not_in"}
     ring : tuple of (float, float)
         Its corners in degrees, the first not repeated.
@@ -89,8 +89,8 @@ def follow_edits(drawing: Drawing, seen: int, value: Any) -> tuple[Drawing, int]
     Returns
     -------
     tuple of (Drawing, int)
-        With the edits that are newer than `seen`, and the number of the last of them. What no browser of ours would say
-        is left out.
+        With the edits that are newer than `seen`, and the number of the last of them. What our own code in the browser
+        would never send is left out.
     """
     edits: Iterable[Any] = ()
     with suppress(KeyError, TypeError):

@@ -10,7 +10,7 @@ export class EditCard {
   /** @param {import('./editor.js').Editor} owner */
   constructor(owner) {
     this.owner = owner;
-    this.root = element('form', 'card', { 'aria-label': 'About what is chosen' });
+    this.root = element('form', 'card', { 'aria-label': 'About the selection' });
     this.root.hidden = true;
     this.shown = '';
     owner.box.append(this.root);

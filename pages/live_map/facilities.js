@@ -67,8 +67,8 @@ export class Facilities {
       const button_ = this.buttons[j];
       button_.style.transform = placed(pixelsOf(camera, plan, site));
       button_.classList.toggle('moved', owner.trial?.j === j);
-      button_.setAttribute('aria-pressed', String(owner.chosen === j));
-      button_.setAttribute('aria-label', this.name(j) + (this.movable(j) ? '. Arrow keys move it.' : ''));
+      say(button_, 'aria-pressed', String(owner.chosen === j));
+      say(button_, 'aria-label', this.name(j) + (this.movable(j) ? '. Arrow keys move it.' : ''));
     });
     this.asked.hidden = !this.spot;
     if (this.spot) this.asked.style.transform = placed(pixelsOf(camera, plan, this.spot));
@@ -277,7 +277,7 @@ export class Facilities {
     const title = (/** @type {string} */ text) => element('h2', '', {}, text);
     const close = button('plain', 'Close', () => this.choose(null));
     if (chosen !== null) {
-      const hint = this.movable(chosen) ? 'Drag it, or use the arrow keys, to see what if it stood elsewhere.' : '';
+      const hint = this.movable(chosen) ? 'Drag it, or use the arrow keys, to see what would change.' : '';
       card.replaceChildren(title(''), element('p', 'served'), element('p', 'hint', {}, hint), close);
       this.tellServed(chosen);
       return undefined;
@@ -331,6 +331,11 @@ export class Facilities {
     const actions = this.dragging ? [] : owner.data.pin ? [keep, back] : [back];
     card.replaceChildren(element('h2', '', {}, `If ${lower(this.name(trial.j))} stood here`), body, ...actions);
   }
+}
+
+/** Set an attribute if it is another one: the browser looks at its styles each time. @param {Element} node @param {string} name @param {string} value */
+function say(node, name, value) {
+  if (node.getAttribute(name) !== value) node.setAttribute(name, value);
 }
 
 /** The style that puts the middle of an element on a pixel. @param {Point} pixel */

@@ -28,6 +28,7 @@ export class GroundMap {
     this.camera = undefined; // where the map stood when it was painted last
     this.touched = false; // whether the planner chose the view
     this.styled = '';
+    this.themed = ''; // "light" or "dark"
     /** @type {number | undefined} */
     this.frame = undefined;
     this.root = element('div', `live-map ${name}`);
@@ -89,6 +90,8 @@ export class GroundMap {
     const { place, data } = this;
     if (!place) return;
     const name = themeOf(this.root);
+    if (this.themed && this.themed !== name) this.component.setStateValue('theme', name); // the page is drawn in the other colours
+    this.themed = name;
     this.theme = place.themes[name];
     const { style } = this.root;
     for (const key of ['ground', 'page', 'ink', 'muted', 'accent']) {

@@ -1,8 +1,8 @@
 // Parts of a page that move together: two maps in step, a map and its sentence. They share one document.
 
 /**
- * @typedef {{dial?: number, seq?: number, view?: {center: [number, number], zoom: number}}} News
- *   what changed: t and the number of that turn, or where the map stands
+ * @typedef {{dial?: number, seq?: number, playing?: boolean, view?: {center: [number, number], zoom: number}}} News
+ *   what changed: t, the number of that turn and whether it plays, or where the map stands
  * @typedef {{follow(news: News): void}} Member
  */
 

@@ -156,7 +156,7 @@ export class MapView extends GroundMap {
 
   /** The map, and whoever moves in step, at the setting of the dial. */
   showAll() {
-    this.group.share(this, { dial: this.t?.[Math.round(this.at)], seq: this.seq });
+    this.group.share(this, { dial: this.t?.[Math.round(this.at)], seq: this.seq, playing: this.dial.playing });
     this.paint();
   }
 

@@ -29,6 +29,7 @@ export class Painting {
     this.crowd = canvas('crowd');
     this.edges = canvas('edges');
     this.still = canvas('still');
+    this.edged = false; // whether there are lines over the residents
     /** @type {string[]} */
     this.named = []; // what is written on the map
     /** @type {WeakMap<Residents, number[]> | undefined} */
@@ -61,8 +62,10 @@ export class Painting {
    * @param {Point[][][]} grounds  the rings of every facility's area in pixels @param {boolean} lines
    */
   paintAreas(camera, plan, theme, grounds, lines) {
+    const over = lines && grounds.length > 0;
     const tints = this.cleared(this.areas, camera);
-    const edges = this.cleared(this.edges, camera);
+    const edges = over || this.edged ? this.cleared(this.edges, camera) : tints; // an empty picture is left alone
+    this.edged = over;
     const pen = lines ? edges : tints;
     pen.save();
     if (plan.city) {

@@ -1,6 +1,6 @@
 // The sentence about the setting that the dial stands at, in the same frame as the map.
 
-import { fadeFigures, showFigures } from './figures.js';
+import { Beside } from './figures.js';
 import { Group } from './group.js';
 import { element } from './page.js';
 import { json, nearest, parsed } from './plan_data.js';
@@ -20,12 +20,15 @@ export class Sentence {
     this.told = null;
     /** @type {Told | null} */
     this.said = null; // what is shown
+    /** @type {Told | null} */
+    this.now = null; // what the page says of the setting where the dial rests
     /** @type {number[]} */
     this.t = [];
     this.url = '';
     /** @type {import('./figures.js').Figures[] | null} */
     this.figures = null; // of every setting, for what stands beside the map
-    this.beside = '';
+    this.figuresUrl = '';
+    this.beside = new Beside();
     this.figured = -1; // the setting whose figures are shown
     this.width = 0;
     this.sizes = new ResizeObserver(() => this.keepRoom());
@@ -45,7 +48,8 @@ export class Sentence {
     this.width = clientWidth;
     this.root.style.minHeight = '';
     const shown = this.said;
-    const heights = this.told.map((told) => {
+    // what the page says of the setting where the dial rests is longer than what is told of very many people meanwhile
+    const heights = [...this.told, ...(this.now ? [this.now] : [])].map((told) => {
       this.say(told);
       return this.root.offsetHeight;
     });
@@ -57,11 +61,14 @@ export class Sentence {
   async update(data) {
     this.now = data.now;
     this.at = data.at;
-    if (!((this.group.last.seq ?? 0) > data.seen)) {
+    if (!((this.group.last.seq ?? 0) > data.seen)) { // or the dial has gone on meanwhile
       this.figured = data.at; // the page has drawn it
-      fadeFigures(false);
+      this.beside.rest();
+      this.beside.fade(false);
+      this.say(data.now);
+      const room = parseFloat(this.root.style.minHeight);
+      if (this.root.offsetHeight > room) this.root.style.minHeight = `${this.root.offsetHeight}px`;
     }
-    if (!((this.group.last.seq ?? 0) > data.seen)) this.say(data.now); // or the dial has gone on meanwhile
     if (data.told !== this.url) {
       this.told = null;
       this.url = data.told;
@@ -72,23 +79,23 @@ export class Sentence {
       this.keepRoom(true);
       if ((this.group.last.seq ?? 0) > data.seen) this.follow(this.group.last);
     }
-    if (data.figures !== this.beside) {
+    if (data.figures !== this.figuresUrl) {
       this.figures = null;
-      this.beside = data.figures;
+      this.figuresUrl = data.figures;
       const found = data.figures ? await json(data.figures) : null;
-      if (this.beside === data.figures) this.figures = found;
+      if (this.figuresUrl === data.figures) this.figures = found;
     }
   }
 
   /** @param {import('./group.js').News} news */
-  follow({ dial }) {
+  follow({ dial, playing }) {
     if (dial === undefined || !this.told) return;
     const at = nearest(this.t, dial);
     this.say(at === this.at ? this.now : this.told[at]);
     if (at === this.figured) return;
     this.figured = at;
-    if (this.figures) showFigures(this.figures[at], at !== this.at);
-    else fadeFigures(at !== this.at);
+    if (this.figures) this.beside.show(this.figures[at], at !== this.at, playing);
+    else this.beside.fade(at !== this.at);
   }
 
   /** @param {Told} told */
@@ -103,6 +110,7 @@ export class Sentence {
 
   remove() {
     this.sizes.disconnect();
+    this.beside.rest();
     this.group.leave(this);
     this.root.remove();
   }

@@ -1,4 +1,4 @@
-"""What whoever runs the server may set, by environment variables; read once and checked with a sentence."""
+"""The server's settings, from environment variables: read once, and checked."""
 
 import os
 import re
@@ -14,11 +14,11 @@ YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 class ConfigError(ValueError):
-    """A setting that cannot be, with the sentence for whoever runs the server."""
+    """An invalid setting, with the sentence for whoever runs the server."""
 
 
 def _workers() -> int:
-    """Leave a core to the pages; Windows cannot pass a connection to a worker, work stays in the server there."""
+    """Leave a core to the pages; Windows cannot pass a connection to a worker, so work stays in the server there."""
     return 0 if os.name == "nt" else max(1, min(4, (os.cpu_count() or 2) - 1))
 
 
@@ -128,12 +128,12 @@ class Config:
         Parameters
         ----------
         environment : mapping
-            As ``os.environ``; what does not begin with EVENREACH_ is none of ours.
+            As ``os.environ``; what does not begin with EVENREACH_ is ignored.
 
         Raises
         ------
         ConfigError
-            If a value cannot be, or a variable is not one of ours: a misspelt limit would be no limit.
+            If a value is invalid, or no setting has that name: a misspelt limit would be no limit.
         """
         usual = cls()
         known = {PREFIX + setting.name.upper(): setting for setting in fields(cls)}

@@ -1,4 +1,4 @@
-"""Connections that say nothing, or say it too slowly, end; one address does not get all of them."""
+"""End connections that are silent or too slow, and limit how many one address may have."""
 
 import asyncio
 from collections import Counter
@@ -12,9 +12,9 @@ from pages.serving.doors import who
 
 
 class Patient(H11Protocol):
-    """HTTP as uvicorn speaks it, to those who finish asking in time.
+    """uvicorn's HTTP, with a time limit for every request.
 
-    uvicorn waits for the rest of a request for ever, and each byte of it stops its clock.
+    On its own, uvicorn waits for the rest of a request for ever, and each byte resets its clock.
     """
 
     of: ClassVar[Counter[str]] = Counter()  # connections by address, all of this server's
@@ -52,7 +52,7 @@ class Patient(H11Protocol):
         self._wait()
 
     def resume_writing(self) -> None:
-        """It reads."""
+        """Start the clock anew: the client reads again."""
         super().resume_writing()
         self._wait()
 

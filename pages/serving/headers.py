@@ -51,7 +51,7 @@ class SecurityHeaders:
         self.headers = {**FIXED, "Content-Security-Policy": content_policy(offline=offline)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and dress its answer."""
+        """Pass the request on, and add the headers to its answer."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -11,7 +11,7 @@ _for_many = False
 
 
 def serve_many() -> None:
-    """Said by the server for teams at its start: whoever comes is not the person who started it."""
+    """Called by the server for teams when it starts: its visitors are not the person who started it."""
     global _for_many
     _for_many = True
 

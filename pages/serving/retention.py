@@ -1,4 +1,4 @@
-"""What is past its time is cleared away, hourly: uploads outside projects, forgotten projects, deleted scenarios."""
+"""Hourly clean-up of what has expired: uploads outside projects, forgotten projects, deleted scenarios."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ PAUSE = 3600.0  # seconds
 
 
 def sweep() -> None:
-    """Clear away now; a database that is away is asked again next time."""
+    """Clean up now; if the database does not answer, it is asked again next time."""
     with contextlib.suppress(StoreError):
         store().sweep(upload_days=config().upload_days, project_days=config().project_days)
 

@@ -1,4 +1,4 @@
-"""The server of the app: ``python -m pages.serving.server``. Settings checked, everything imported and warm, then open.
+"""The server of the app: ``python -m pages.serving.server``. It opens once settings are checked and all is warm.
 
 ``streamlit run app.py`` serves the same pages; this adds what a team needs around them: settings that are checked at
 the start, workers that are ready before the first visitor, security headers, a health check that means healthy, one
@@ -27,7 +27,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 from streamlit.web.bootstrap import load_config_options
 
-from pages.serving import garbage, people, retention, uploads
+from pages.serving import garbage, people, retention, theme_message, uploads
 from pages.serving.config import Config, ConfigError, config
 from pages.serving.connections import Patient
 from pages.serving.doors import API, HEALTH, Doors
@@ -43,7 +43,7 @@ ROOT = Path(__file__).resolve().parents[2]
 AUTH_KEYS = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
 SHORTEST_SECRET = 32
 MESSAGE_MB = 1  # largest message a browser may send: what is in its controls
-PING = 30  # seconds between two questions whether a browser is still there, and for its answer
+PING = 30  # seconds between two pings to a browser, and for its answer
 MOST_CONNECTIONS, FILES = 2_000, 8_192  # of all together; an upload of many parts has many files
 
 log = logging.getLogger("evenreach")
@@ -101,7 +101,7 @@ async def health(_request: Request) -> JSONResponse:
 
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """Workers, and the broom for uploads, live as long as the server."""
+    """Keep the workers and the clean-up of uploads running as long as the server."""
     from pages.serving.jobs import tasks
 
     tasks.start()
@@ -160,6 +160,7 @@ def serve(app: st.App, settings: Config) -> None:
             "server.maxWidgetStateSize": MESSAGE_MB,
         }
     )
+    theme_message.keep()
     _many_files()
     setup = uvicorn.Config(
         app,

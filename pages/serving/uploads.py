@@ -36,7 +36,7 @@ SWEEP = 5.0  # seconds
 
 
 class Refusal(Exception):  # noqa: N818  a no, not a mistake
-    """An upload that is not taken: the status of the answer and the sentence in it."""
+    """An upload that is refused: the status of the answer and the sentence in it."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -53,7 +53,7 @@ class Flight:
 
 
 class Ledger:
-    """What is held of whom, and what is on its way.
+    """How much is held for whom, and what is on its way.
 
     A visitor counts with the most that was held at once until the visit ends: what was read from a file may outlive it.
 

@@ -146,7 +146,7 @@ class Field:
     read: Callable[[str], Any]
 
 
-# The names are the keys of the widgets, too.
+# The names are the keys of the widgets, too. A standard of 0 is none: `screen.fit_standard` chooses one.
 FIELDS: dict[str, Field] = {
     "dataset": Field(next(iter(SAMPLES)), _dataset),
     "upload": Field("", _token),
@@ -169,7 +169,7 @@ FIELDS: dict[str, Field] = {
     "equal": Field("", _one_of(("1",), "equal groups")),
     "minutes": Field(15.0, _amount(0.5, 600, "the service standard")),
     "units": Field("km", _one_of(LENGTHS, "units")),
-    "standard": Field(10.0, _amount(0.1, 1000, "the service standard")),
+    "standard": Field(0.0, _amount(0.1, 1000, "the service standard")),
     "budget": Field(10, lambda text: int(_amount(0, 50, "the budget")(text))),
     "colour": Field("facility", _one_of(COLOURS, "the colour")),
     "show": Field(list(LAYERS), _layers),
@@ -200,7 +200,7 @@ def put(name: str, value: Any) -> None:
 
 
 def read() -> list[str]:
-    """Take over what the address says; returns a sentence for everything in it that cannot be.
+    """Take over what the address says; returns a sentence for everything in it that is not valid.
 
     An address without parameters never resets work: moving to another page starts with one. When the address
     changes on the same page (back, forward), what it names is taken over and the rest goes back to its default.
@@ -210,6 +210,7 @@ def read() -> list[str]:
     first = seen is None
     problems: list[str] = []
     if first or (told and told != seen):
+        state.visit().fitted = None
         for name, field in FIELDS.items():
             value = field.default
             if name in told:
@@ -226,7 +227,12 @@ def read() -> list[str]:
 
 def query() -> dict[str, str]:
     """What belongs in the address now: everything that is not at its default."""
-    return {name: _write(get(name)) for name in FIELDS if _write(get(name)) != _write(FIELDS[name].default)}
+    return {name: _write(get(name)) for name in FIELDS if _write(get(name)) != _write(_default(name))}
+
+
+def _default(name: str) -> Any:
+    """What a field is where the address does not say; the service standard is the one that fits the city."""
+    return state.visit().usual_standard if name == "standard" else FIELDS[name].default
 
 
 def write() -> None:
@@ -259,9 +265,9 @@ def _says_anything_else(told: dict[str, str]) -> bool:
     """Whether an address, read as a link, would give another state than the current one."""
     for name, field in FIELDS.items():
         try:
-            value = field.read(told[name]) if name in told else field.default
+            value = field.read(told[name]) if name in told else _default(name)
         except ValueError:
-            value = field.default
+            value = _default(name)
         if _write(value) != _write(get(name)):
             return True
     return False
@@ -277,13 +283,21 @@ def everything() -> dict[str, str]:
     return {name: text for name, text in told.items() if text}
 
 
-def take(told: Mapping[str, str]) -> None:
-    """Set every field to what a saved address says; what it does not say goes to its default."""
+def understood(told: Mapping[str, str]) -> dict[str, Any]:
+    """What a saved address says, as values; what it does not say, or what is not valid, is at its default."""
+    values = {}
     for name, field in FIELDS.items():
-        value = field.default
+        values[name] = field.default
         if told.get(name):
             with contextlib.suppress(ValueError):  # of a version with other rules
-                value = field.read(told[name])
+                values[name] = field.read(told[name])
+    return values
+
+
+def take(told: Mapping[str, str]) -> None:
+    """Set every field to what a saved address says; what it does not say goes to its default."""
+    state.visit().fitted = None  # a standard that was saved is somebody's choice
+    for name, value in understood(told).items():
         if name != "project":
             put(name, value)
 

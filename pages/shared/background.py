@@ -14,7 +14,7 @@ from streamlit import runtime
 from pages.serving.jobs import JobError
 from pages.serving.jobs.asker import asking
 from pages.serving.visitor import asker
-from pages.shared import address, state
+from pages.shared import state
 from pages.shared.errors import UNEXPECTED
 from pages.shared.long_work import PATIENCE, StoppedError, sentence
 from pages.shared.markdown import escaped
@@ -97,14 +97,8 @@ def current() -> BackgroundWork | None:
     return state.visit().background
 
 
-def watch(work: BackgroundWork) -> None:
-    """A bar that shows how far it is, and a button that stops it; then the whole page is drawn anew."""
-    st.fragment(_watch, run_every=LOOK)(work)
-
-
-def _watch(work: BackgroundWork) -> None:
-    if not work.running and address.settled():
-        st.rerun()
+def bar(work: BackgroundWork) -> None:
+    """How far it is, and a button that stops it."""
     with st.container(border=True, key="background_bar"):
         st.progress(work.fraction, text=escaped(sentence(work.label, work.text)))
         st.button("Stop", icon=":material/stop:", key="stop_background", on_click=work.stop)

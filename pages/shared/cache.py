@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import streamlit as st
 
@@ -173,7 +173,7 @@ class Caches:
     existing: Cache[tuple[Existing, str]]  # with the project it belongs to, if any
     plans: Cache[Plan]
     kept_plans: "Cache[KeptPlan]"
-    rules: Cache[tuple[object, str]]  # with the project it belongs to, if any
+    rules: Cache[tuple[Any, str]]  # with the project it belongs to, if any
     results: Cache[object]
     figures: Cache[DrawnDeck | DrawnFigure]
     files: Cache[bytes]
@@ -194,7 +194,7 @@ class Caches:
 
 @st.cache_resource(show_spinner=False)
 def caches() -> Caches:
-    """Make the caches, once a process; weights are numbers of residents."""
+    """Make the caches, once per process; weights are numbers of residents."""
     made = Caches(
         cities=Cache(4_000_000),
         uploads=Cache(10_000_000, hours=UPLOAD_HOURS),

@@ -1,12 +1,15 @@
 """The cities that are planned for: samples, uploads and opened plans, and which of them the address names."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pages.shared import address, kept_data, notices, rules, state
+import numpy as np
+
+from pages.shared import address, kept_data, notices, rules, screen, state
 from pages.shared.cache import caches
 from pages.shared.markdown import plain
 from tkm_core.planning import FREE, Plan, ResidentCells, Rules
-from tkm_core.residents import Existing, Residents, ResidentsError, find_sample, load_sample, nearby
+from tkm_core.residents import Existing, Report, Residents, ResidentsError, find_sample, load_sample, nearby
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,15 @@ class City:
         names = tuple(self.existing.names[number] for number in keep) if self.existing.names else ()
         return replace(self.existing, lonlat=self.existing.lonlat[keep], names=names) if keep else None
 
+    def with_pins(self, pins: Sequence[tuple[float, float]]) -> "City":
+        """With facilities pinned by hand, longitude first: they stay where they are, and are not there today."""
+        if not pins:
+            return self
+        before = self.existing
+        lonlat = np.array(pins) if before is None else np.concatenate([before.lonlat, np.array(pins)])
+        names = () if before is None or not before.names else (*before.names, *("",) * len(pins))
+        return replace(self, existing=Existing(lonlat, names, Report(), len(pins)))
+
     def opened(self, k: int) -> Plan | None:
         """The plan that was opened from a file, if it opens and closes as many facilities."""
         saved = self.saved
@@ -95,11 +107,13 @@ def current() -> City:
     place = replace(place, closed=_closed(place))
     told = rules.of(place.residents, place.existing) if place.saved is None else place.saved.rules
     opened = kept_data.scenario()
-    return replace(place, rules=told, scenario="" if opened is None else opened[0].id)
+    place = replace(place, rules=told, scenario="" if opened is None else opened[0].id)
+    screen.fit_standard(place)
+    return place
 
 
 def _closed(place: City) -> tuple[int, ...]:
-    """Which of the existing facilities the address closes; of numbers that nobody has, a notice tells."""
+    """Which of the existing facilities the address closes; a notice says which numbers do not exist."""
     if place.existing is None:
         return ()
     asked: list[int] = sorted(address.get("closed"))
@@ -113,15 +127,22 @@ def _closed(place: City) -> tuple[int, ...]:
 def existing() -> Existing | None:
     """The existing facilities that the address names, wherever they are; if they are gone, a notice says so."""
     token = address.get("existing")
+    found = named_existing(token)
+    if token and found is None:
+        notices.add(kept_data.gone("The existing facilities of this link are"))
+        address.put("existing", "")
+    return found
+
+
+def named_existing(token: str) -> Existing | None:
+    """The existing facilities that a token names, if they are here for this visitor."""
     if not token:
         return None
     known = caches().existing.get(token)
-    if known is not None and (not known[1] or kept_data.may_see(known[1])):
+    if known is not None and kept_data.may_see(known[1]):
         return known[0]
     stored = kept_data.existing(token)
     if stored is None:
-        notices.add(kept_data.gone("The existing facilities of this link are"))
-        address.put("existing", "")
         return None
     row, found = stored
     caches().existing.put(token, (found, row.project_id or ""), len(found))
@@ -177,7 +198,7 @@ def _named_city() -> City:
 def _uploaded(token: str) -> City | None:
     """The city that a token names: from memory, or from the store, where another server may have put it."""
     found = caches().uploads.get(token)
-    if found is not None and (not found.project or kept_data.may_see(found.project)):
+    if found is not None and kept_data.may_see(found.project):
         return found
     stored = kept_data.residents(token)
     if stored is None:
@@ -188,7 +209,7 @@ def _uploaded(token: str) -> City | None:
 
 
 def sample(key: str) -> City:
-    """A sample, loaded once a process."""
+    """A sample, loaded once per process."""
     found = find_sample(key)
     if found is None:
         msg = f"There is no sample called {key!r}."

@@ -83,7 +83,10 @@ def finished(
 
 def on_tradeoff(plan: Plan, utility: str, fairness: str) -> dict[str, tuple[float, float]]:
     """Where the methods that this visitor had run for this plan stand in the trade-off, in metres."""
-    compared = state.visit().compared.get(_who(cities.current(), plan.k), {})
+    everything = state.visit().compared
+    if not everything:
+        return {}
+    compared = everything.get(_who(cities.current(), plan.k), {})
     return {name: (found[utility], found[fairness]) for name, found in compared.items()}
 
 

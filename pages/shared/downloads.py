@@ -1,4 +1,4 @@
-"""Take a plan along: downloads, and the link to it."""
+"""Downloads of a plan, and the link to it."""
 
 import re
 import sys
@@ -10,14 +10,13 @@ from streamlit.runtime import memory_media_file_storage
 
 from pages.serving.config import config
 from pages.serving.jobs import tasks
-from pages.shared import address, background, cities, long_work, screen
+from pages.shared import address, background, cities, dial, errors, long_work, markdown, screen
 from pages.shared.cache import caches
-from pages.shared.markdown import escaped
 from tkm_core import export
-from tkm_core.figures import Look, html_report
+from tkm_core.figures import html_report
 from tkm_core.planning import Plan
 from tkm_core.progress import Progress
-from tkm_core.stories import Story
+from tkm_core.stories import tell_plan
 from tkm_core.wording import dial_text
 
 AT_ONCE = 10_000  # residents; their table takes at most 0.2 s, of a million 2 to 17 s
@@ -27,41 +26,66 @@ TABLE_WORDS = {
     "allocations": "Who goes where",
     "areas": "Service areas",
 }
+LARGE = {
+    "all": "gpkg",
+    "allocations": "",
+}  # with a row for every resident; the format, where there is but one
 # Streamlit names a download by its content, but from 1 MiB on looks at parts of it only: two visitors' files that
 # differ elsewhere would have one address
 setattr(memory_media_file_storage, "_PARTIAL_HASH_THRESHOLD", sys.maxsize)  # noqa: B010  it is final to mypy
 
 
-def sidebar(place: cities.City, plan: Plan, i: int, story: Story, look: Look) -> None:
-    """Downloads and the link, at the end of the sidebar; files are made only when they are asked for."""
+def sidebar(place: cities.City, plan: Plan) -> None:
+    """Buttons for downloads and the link, at the end of the sidebar; turning the dial does not redraw them."""
+    with st.sidebar:
+        st.fragment(errors.told(_buttons))(place, plan)
+
+
+def _buttons(place: cities.City, plan: Plan) -> None:
+    with st.container(horizontal=True, gap="small"):
+        if st.button("Download", key="download", icon=":material/download:", width="stretch"):
+            _download(place, plan)
+        if st.button("Share", key="share", icon=":material/link:", width="stretch"):
+            _share(place)
+
+
+@st.dialog("Download this plan", icon=":material/download:")
+def _download(place: cities.City, plan: Plan) -> None:
+    """The files of the plan at the setting that is on the screen; each is made only when it is asked for."""
+    i = plan.index(dial.setting(plan))
     name = f"{_file_name(place.title)}-k{plan.k}-t{plan.t[i]:g}"
-    with st.sidebar, st.container(horizontal=True, gap="small"):
-        with st.popover("Download", icon=":material/download:", width="stretch"):
-            _report(place, plan, i, story, look, name)
-            _plan_files(place, plan, i, name)
-            _geopackage(place, plan, i, name)
-            chosen = st.selectbox(
-                "Tables as",
-                list(export.FORMATS),
-                format_func=lambda name: export.FORMATS[name].menu,
-                key="table_format",
-            )
-            for what in export.TABLES:
-                if what == "allocations" and len(plan.residents) > AT_ONCE:
-                    _large_table(place, plan, i, what, chosen, name)
-                else:
-                    _save_table(partial(_table, plan, i, what, chosen), what, chosen, name)
-        with st.popover("Share", icon=":material/link:", width="stretch"):
-            st.markdown("This link shows the same plan elsewhere.")
-            st.code(address.link(), language=None, wrap_lines=True)
-            if address.get("dataset") == address.UPLOAD:
-                st.markdown(
-                    ":small[:gray[The data belong to a project: the link opens for those who may see it. Share the "
-                    "project on the Scenarios page.]]"
-                    if place.project
-                    else ":small[:gray[It names the data by a secret: whoever has the link sees the data, until you "
-                    f"remove them on the Data page or nobody has used them for {config().upload_days} days.]]"
-                )
+    st.markdown(f":gray[{markdown.escaped(place.title)}, as you see it now: t = {dial_text(plan.t[i])}]")
+    _report(place, plan, i, name)
+    _plan_files(place, plan, i, name)
+    many = len(plan.residents) > AT_ONCE
+    if not many:
+        _save_table(lambda: export.to_bytes(export.all_layers(plan, i), "gpkg"), "all", "gpkg", name)
+    chosen = st.selectbox(
+        "Tables as",
+        list(export.FORMATS),
+        format_func=lambda name: export.FORMATS[name].menu,
+        key="table_format",
+        persist_state="session",
+    )
+    for what in export.TABLES:
+        if not (many and what in LARGE):
+            _save_table(partial(_table, plan, i, what, chosen), what, chosen, name)
+    if many:
+        st.fragment(_large_tables, run_every=background.LOOK)(place, plan, i, chosen, name)
+
+
+@st.dialog("Share this plan", icon=":material/link:")
+def _share(place: cities.City) -> None:
+    st.markdown("This link shows the same plan elsewhere.")
+    st.code(address.link(), language=None, wrap_lines=True)
+    if address.get("dataset") == address.UPLOAD:
+        st.markdown(
+            ":small[:gray[The data belong to a project: the link opens for those who may see it. Share the "
+            "project on the Scenarios page.]]"
+            if place.project
+            else ":small[:gray[The link carries a secret key to the data: whoever has it can see the data, until you "
+            f"remove them on the Data page or nobody has used them for {config().upload_days} days.]]"
+        )
 
 
 def _plan_files(place: cities.City, plan: Plan, i: int, name: str) -> None:
@@ -97,17 +121,11 @@ def _plan_files(place: cities.City, plan: Plan, i: int, name: str) -> None:
         )
 
 
-def _geopackage(place: cities.City, plan: Plan, i: int, name: str) -> None:
-    """All tables in one file, with the columns and areas of the residents' file."""
-    if len(plan.residents) > AT_ONCE:
-        _large_table(place, plan, i, "all", "gpkg", name)
-    else:
-        _save_table(lambda: export.to_bytes(export.all_layers(plan, i), "gpkg"), "all", "gpkg", name)
-
-
-def _report(place: cities.City, plan: Plan, i: int, story: Story, look: Look, name: str) -> None:
+def _report(place: cities.City, plan: Plan, i: int, name: str) -> None:
+    look = screen.look(place)
     options = {"utility": address.get("x"), "fairness": address.get("y"), "budget": address.get("budget")}
     standard = screen.standard(place)
+    story = tell_plan(plan, i, unit=look.unit, standard=standard, people=place.people)
     # A link to uploaded data opens that data: it does not belong in a report that is passed around.
     link = "" if address.get("dataset") == address.UPLOAD else address.link()
     st.download_button(
@@ -148,14 +166,19 @@ def _save_table(data: Callable[[], bytes], what: str, file_format: str, name: st
     )
 
 
-def _large_table(place: cities.City, plan: Plan, i: int, what: str, file_format: str, name: str) -> None:
-    """A table of very many rows: made when it is asked for, in line with other long work; then it can be saved."""
-    files = caches().files
-    key = (*place.key_with_existing, plan.path.centers[i].tobytes(), plan.reference, what, file_format)
+def _large_tables(place: cities.City, plan: Plan, i: int, file_format: str, name: str) -> None:
+    """Tables of very many rows: made when they are asked for, in line with other long work; then they can be saved."""
     running = background.current()
     if running is not None and running.running:
-        background.watch(running)
+        background.bar(running)
         return
+    for what, written in LARGE.items():
+        _large_table(place, plan, i, what, written or file_format, name)
+
+
+def _large_table(place: cities.City, plan: Plan, i: int, what: str, file_format: str, name: str) -> None:
+    files = caches().files
+    key = (*place.key_with_existing, plan.path.centers[i].tobytes(), plan.reference, what, file_format)
     if files.get(key) is not None:
         _save_table(partial(_kept, key), what, file_format, name)
         return
@@ -167,14 +190,16 @@ def _large_table(place: cities.City, plan: Plan, i: int, what: str, file_format:
         )
         files.put(key, made, len(made))
 
-    if running is not None and running.problem and running.key == key:
-        st.error(escaped(running.problem), icon=":material/error:")
+    last = background.current()
+    if last is not None and last.problem and last.key == key:
+        st.error(markdown.escaped(last.problem), icon=":material/error:")
     st.button(
         f"{TABLE_WORDS[what]}: make the file",
         key=f"make_{what}",
         on_click=background.begin,
         args=(key, f"{TABLE_WORDS[what]} at t = {dial_text(plan.t[i])}", make),
-        help="There are so many rows that the file is made first, in line with other long work. Then you can save it.",
+        help="With this many rows, making the file takes a while and may have to wait in line. You can close this "
+        "window; the file is there to save when you open it again.",
         width="stretch",
     )
 

@@ -12,14 +12,14 @@ WORDS = {
     "k": "Facilities, k",
     "t": "Dial, t",
     "repeats": "Samples",
-    "size": "Points of a sample",
+    "size": "Points in a sample",
     "iterations": "Iterations of SGD",
     "n_epochs": "Epochs",
     "learning_rate": "Learning rate",
     "methods": "Methods",
     "solver": "Solver of TKM",
     "sizes": "Numbers of residents",
-    "max_seconds": "Most seconds of one run",
+    "max_seconds": "Time limit of one run, seconds",
 }
 
 

@@ -25,7 +25,7 @@ from tkm_core.residents import Existing, Residents
 TRUST = 20.0  # seconds for which somebody who was let in is not asked for again
 GONE = (
     "{what} no longer here: removed by their owner, not used for {days} days, part of a project that is not shared "
-    "with you, or the database does not answer. Please bring them again on the {page} page.{instead}"
+    "with you, or the database does not answer. Please upload them again on the {page} page.{instead}"
 )
 
 
@@ -38,7 +38,7 @@ def actor() -> Actor:
 
 
 def gone(what: str, instead: str = "", *, page: str = "Data") -> str:
-    """The sentence for data that a link names and that cannot be opened; `page` is where such data are brought."""
+    """The sentence for data that a link names and that cannot be opened; `page` is where such data are uploaded."""
     return GONE.format(what=what, days=config().upload_days, instead=instead, page=page)
 
 
@@ -53,7 +53,7 @@ def write_existing(token: str, found: Existing) -> None:
 
 
 def write(token: str, kind: str, content: bytes, title: str = "", people: str = "") -> None:
-    """Keep what a visitor brought in the store, under its token; fields as in `Dataset`."""
+    """Keep what a visitor uploaded in the store, under its token; fields as in `Dataset`."""
     try:
         store().add_dataset(actor(), kind, content, title=title, people=people, token=token)
     except StoreError as problem:
@@ -100,7 +100,12 @@ def owned(token: str) -> bool:
 
 
 def may_see(project: str) -> bool:
-    """Whether this visitor may see a project; asked again now and then, so that a withdrawn link soon opens nothing."""
+    """Whether this visitor may see what belongs to a project; what belongs to none ("") goes with its token alone.
+
+    It is asked again now and then, so that a withdrawn link soon opens nothing.
+    """
+    if not project:
+        return True
     seen, now = state.visit().let_in, time.monotonic()
     if now - seen.get(project, -TRUST) >= TRUST:
         try:

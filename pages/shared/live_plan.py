@@ -5,7 +5,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import orjson
 import streamlit as st
 
@@ -15,7 +14,6 @@ from pages.shared.cities import City
 from tkm_core import figures
 from tkm_core.figures import DrawnFigure, Look, MapGround
 from tkm_core.planning import Plan
-from tkm_core.residents import Existing, Report
 from tkm_core.stories import Story, tell_budget, tell_move, tell_pins
 
 KEY, GROUP = "live_map", "plan"
@@ -28,12 +26,9 @@ def pinned(place: City, k: int) -> tuple[City, int]:
     At least one is always placed: pins beyond that are let go.
     """
     pins = address.get("pins")[: max(0, k - 1)]
-    if place.saved is not None or not pins:
+    if place.saved is not None:
         return place, k
-    before = place.existing
-    lonlat = np.array(pins) if before is None else np.concatenate([before.lonlat, np.array(pins)])
-    names = () if before is None or not before.names else (*before.names, *("",) * len(pins))
-    return replace(place, existing=Existing(lonlat, names, Report(), len(pins))), k - len(pins)
+    return place.with_pins(pins), k - len(pins)
 
 
 @dataclass(frozen=True)
@@ -100,9 +95,12 @@ def sentence(
     """The sentence about this setting, and about all others while the dial turns; table and charts follow it."""
     budget = address.get("budget")
     stories = prepared(place, plan, look, standard).stories
-    told = [_words(one, plan, number, budget) for number, one in enumerate(stories)]
+
+    def told() -> bytes:
+        return told_json(plan.t, [_words(one, plan, number, budget) for number, one in enumerate(stories)])
+
     show_sentence(
-        told_json(plan.t, told),
+        plans.kept(place, plan, ("told", look.unit, standard, budget), told),
         _words(story, plan, i, budget),
         at=i,
         seen=state.visit().live_map.seen,
@@ -181,6 +179,7 @@ def dial_and_map(place: City, plan: Plan, i: int, look: Look, standard: float) -
             key=KEY,
             group=GROUP,
             on_said=_said,
+            on_theme=replan,
         )
     reach.sentence(place, plan, reached)
 
@@ -230,9 +229,7 @@ def _trial(plan: Plan, i: int, look: Look, standard: float) -> dict[str, Any] | 
 
 def _said() -> None:
     """Follow what the planner did on the map."""
-    with contextlib.suppress(
-        KeyError, TypeError, ValueError, OverflowError
-    ):  # no browser of ours says such a thing
+    with contextlib.suppress(KeyError, TypeError, ValueError, OverflowError):  # our own code never sends this
         _follow(state.widget(KEY)["said"])
 
 

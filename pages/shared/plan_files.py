@@ -50,6 +50,7 @@ def _show_as(shown: Shown) -> None:
     if lengths:
         address.put("units", shown.unit)
     if shown.standard is not None:
+        state.visit().fitted = None  # it is somebody's choice
         key, least, most = ("standard", 0.1, 1000.0) if lengths else ("minutes", 0.5, 600.0)
         address.put(key, min(max(round(shown.standard / METRES[shown.unit], 1), least), most))
 

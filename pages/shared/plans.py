@@ -14,7 +14,15 @@ from pages.shared.cities import City
 from tkm_core.arrays import Floats
 from tkm_core.export import PlanFile, Restored, same_rules
 from tkm_core.figures import DrawnDeck, DrawnFigure
-from tkm_core.planning import NONE_EXISTING, Plan, Reference, Travel, usual_reference
+from tkm_core.planning import (
+    NONE_EXISTING,
+    PLAN_CRITERION,
+    Plan,
+    Reference,
+    Travel,
+    at_columns,
+    compared_as_usual,
+)
 from tkm_core.progress import Progress
 
 D = TypeVar("D", DrawnDeck, DrawnFigure)
@@ -69,17 +77,24 @@ def key_of(place: City, k: int) -> Hashable:
     return _key(place, k)
 
 
-def part_of_other_work(place: City, k: int, progress: Progress) -> Plan:
+def part_of_other_work(place: City, k: int, progress: Progress, criterion: str = PLAN_CRITERION) -> Plan:
     """The plan for k facilities, computed as part of other long work, which tells how far it is."""
     return caches().plans.once(
-        _key(place, k),
-        lambda: _make(place, k, progress),
+        _key(place, k) if criterion == PLAN_CRITERION else (*place.key_with_existing, k, SEED, criterion),
+        lambda: _make(place, k, progress, criterion=criterion),
         lambda: progress(0.0, long_work.WAITING),
         _weight(place),
     )
 
 
-def _make(place: City, k: int, progress: Progress, t: Floats | None = None, prove: float = 0.0) -> Plan:
+def _make(
+    place: City,
+    k: int,
+    progress: Progress,
+    t: Floats | None = None,
+    prove: float = 0.0,
+    criterion: str = PLAN_CRITERION,
+) -> Plan:
     if place.scenario and not prove:
         return _as_saved(place, k, progress) or part_of_other_work(replace(place, scenario=""), k, progress)
     return tasks.plan(
@@ -90,15 +105,27 @@ def _make(place: City, k: int, progress: Progress, t: Floats | None = None, prov
         rules=place.rules,
         t=t,
         prove=prove,
+        criterion=criterion,
         random_state=SEED,
         progress=progress,
     )
 
 
-def _as_saved(place: City, k: int, progress: Progress) -> Plan | None:
-    """The plan of the scenario that is open, as it was saved; None if the settings have changed since then."""
+def shows_saved(place: City, k: int) -> bool:
+    """Whether the plan for k facilities is that of the scenario that is open, as it was saved."""
+    if not place.scenario:
+        return False
+    found = caches().results.once(
+        ("as saved", _key(place, k)), lambda: "yes" if _file_for(place, k) is not None else "no"
+    )
+    return found == "yes"
+
+
+def _file_for(place: City, k: int) -> PlanFile | None:
+    """The plan file of the scenario that is open, if it is for k facilities, the same data and the same rules."""
     saved = kept_data.plan_file(place.scenario)
-    fixed = NONE_EXISTING.lonlat if place.existing is None else place.existing.lonlat
+    there = place.existing or NONE_EXISTING
+    fixed = at_columns(there.lonlat, there.pinned, place.rules, place.residents)
     if (
         saved is None
         or not same_rules(saved, place.rules)
@@ -106,9 +133,18 @@ def _as_saved(place: City, k: int, progress: Progress) -> Plan | None:
         or not np.array_equal(saved.fixed_lonlat, fixed)
     ):
         return None
-    made = tasks.restored(place.scenario, saved, place.residents, progress, travel=place.rules.travel).plan
-    kept = place.existing or made.existing
-    return replace(made, existing=kept, reference=usual_reference(kept))
+    return saved
+
+
+def _as_saved(place: City, k: int, progress: Progress) -> Plan | None:
+    """The plan of the scenario that is open, as it was saved; None if the settings have changed since then."""
+    saved = _file_for(place, k)
+    if saved is None:
+        return None
+    travel = place.rules.travel
+    made = tasks.restored(place.scenario, saved, place.residents, progress, travel=travel, proven=True).plan
+    kept = made.existing if place.existing is None else replace(place.existing, lonlat=made.existing.lonlat)
+    return compared_as_usual(replace(made, existing=kept))
 
 
 def _key(place: City, k: int) -> Hashable:

@@ -47,6 +47,8 @@ def _begin(place: City, k: int, plan: Plan) -> None:
     seconds = _next(spent.get(looked, 0))
     if place.saved is not None or plan.gap is None or not plan.open_proof or not seconds:
         return
+    if plans.shows_saved(place, k):  # it stays as it was saved, with what was proven then
+        return
     if work is not None and (work.running or work.stopped):
         return
 
@@ -91,7 +93,7 @@ def _watch(work: BackgroundWork) -> None:
             key="stop_proof",
             type="tertiary",
             on_click=work.stop,
-            help="What is proven until now stays.",
+            help="What has been proven so far stays.",
         )
 
 

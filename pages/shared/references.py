@@ -46,7 +46,7 @@ def select(place: cities.City) -> None:
             return kept[token].words
         named = {
             "today": "Today",
-            "average": "Lowest-average plan (k-means++)",
+            "average": "Lowest average (k-means++)",
             "straight": "By straight lines (k-means++)",
         }
         return named.get(offered[token].kind, offered[token].heading)

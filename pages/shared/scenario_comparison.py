@@ -15,10 +15,11 @@ from tkm_core.stories import Story, tell_plan
 
 GROUP = "scenarios"
 Opened = tuple[cities.City, Plan]
+Change = tuple[str, str, Story]  # from where to where, and what it means
 
 
 def render(chosen: Sequence[Scenario]) -> None:
-    """Compare scenarios, the oldest first; those that measure in other units cannot stand in one table."""
+    """Compare scenarios, the oldest first; those measured in different units cannot be in one table."""
     units = {scenarios.unit_of(one, address.get("units")) for one in chosen}
     if len(units) > 1:
         st.info(
@@ -36,15 +37,19 @@ def render(chosen: Sequence[Scenario]) -> None:
     with left:
         st.table(scenarios.marked(table), border="horizontal", hide_index=True)
     names, told = [one.name for one in chosen], [scenarios.measures(one) for one in chosen]
+    curves, words = (
+        [one.figures.get("curve", {}) for one in chosen],
+        figures.scenario_words(names, told, look),
+    )
     with right:
         st.plotly_chart(
-            figures.scenarios_chart(names, told, [one.figures.get("curve", {}) for one in chosen], look),
+            figures.scenarios_chart(names, told, curves, look),
             theme=None,
             config=figures.CONFIG,
             key="scenarios_chart",
-            alt=figures.scenario_words(names, told, look),
+            alt=words,
         )
-    story = _gains(chosen, opened)
+    change = _gains(chosen, opened)
     with st.container(horizontal=True, gap="small"):
         st.download_button(
             "This table (CSV)",
@@ -64,7 +69,8 @@ def render(chosen: Sequence[Scenario]) -> None:
                 table,
                 scenarios.best(table),
                 title=str(chosen[0].figures.get("facts", {}).get("title", "")),
-                change=None if story is None else (names[0], names[-1], story),
+                chart=(figures.scenarios_svg(told, curves, replace(look, theme="light")), words),
+                change=change,
             ),
             file_name="comparison.html",
             mime="text/html",
@@ -87,9 +93,7 @@ def _maps(chosen: Sequence[Scenario], opened: Sequence[Opened | None]) -> None:
             with spot:
                 st.markdown(f"**{escaped(one.name)}**")
                 if found is None:
-                    st.markdown(
-                        ":gray[Its map is drawn when its streets or its travel table are open: open it first.]"
-                    )
+                    st.markdown(":gray[Its map cannot be drawn: its data are no longer as they were saved.]")
                     continue
                 place, plan = found
                 live_plan.beside(
@@ -97,15 +101,37 @@ def _maps(chosen: Sequence[Scenario], opened: Sequence[Opened | None]) -> None:
                     plan,
                     screen.look(place),
                     screen.standard(place),
-                    key=f"beside_{one.id}",
+                    # two underscores in a row, which an id may have, are no part of a component's key
+                    key=f"beside-{one.id.replace('_', '.')}",
                     group=f"{GROUP} {place.residents.fingerprint}",
                 )
 
 
-def _gains(chosen: Sequence[Scenario], opened: Sequence[Opened | None]) -> Story | None:
-    """Who gains and who loses from the first scenario to the last, where both are about the same residents."""
-    first, last = opened[0], opened[-1]
-    names = chosen[0].name, chosen[-1].name
+def _from_to(chosen: Sequence[Scenario]) -> tuple[int, int]:
+    """Which two are compared: of more than two, the first and the last unless others are chosen."""
+    last = len(chosen) - 1
+    if last == 1:
+        return 0, 1
+    with st.container(horizontal=True, gap="small"):
+        a, b = (
+            st.selectbox(
+                label,
+                range(len(chosen)),
+                index=usual,
+                format_func=lambda number: chosen[number].name,
+                key=f"{key}_{'_'.join(one.id for one in chosen)}",
+                width=300,
+            )
+            for label, usual, key in (("Who gains and loses from", 0, "gains_from"), ("to", last, "gains_to"))
+        )
+    return a, b
+
+
+def _gains(chosen: Sequence[Scenario], opened: Sequence[Opened | None]) -> Change | None:
+    """Who gains and who loses from one scenario to another, where both are about the same residents."""
+    a, b = _from_to(chosen)
+    first, last = opened[a], opened[b]
+    names = chosen[a].name, chosen[b].name
     if first is None or last is None:
         return None
     st.markdown(f"**From {escaped(names[0])} to {escaped(names[1])}**")
@@ -117,4 +143,4 @@ def _gains(chosen: Sequence[Scenario], opened: Sequence[Opened | None]) -> Story
     look, standard = screen.look(place), screen.standard(place)
     story = tell_plan(towards, 0, unit=look.unit, standard=standard, people=place.people)
     st.markdown(f"{markdown.toned(story.headline)} {markdown.toned(story.detail)}")
-    return story
+    return names[0], names[1], story

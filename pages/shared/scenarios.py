@@ -10,12 +10,12 @@ import streamlit as st
 
 from pages.serving.jobs import tasks
 from pages.serving.store import Draft, Project, Scenario, StoreError, store
-from pages.shared import address, cities, dial, kept_data, notices, screen, state
+from pages.shared import address, cities, dial, kept_data, notices, plans, rules, screen, state
 from pages.shared.cache import caches
 from pages.shared.compared_methods import ground_of
 from pages.shared.markdown import escaped
 from tkm_core import figures
-from tkm_core.export import PlanFileError, plan_json
+from tkm_core.export import plan_json
 from tkm_core.measures import COMPARED, MEASURES, SAVED, figure_decimals, shown_in
 from tkm_core.planning import FREE, Plan, one_setting
 from tkm_core.residents import find_sample
@@ -24,6 +24,11 @@ from tkm_core.version import VERSION
 from tkm_core.wording import dial_text
 
 THEMES = ("light", "dark")
+# the settings on which a plan depends; the others say how it is looked at
+PLANNED = (
+    "dataset", "upload", "existing", "k", "pins", "closed", "places", "roads", "table", "by", "measure", "direction",
+    "most", "least", "equal",
+)  # fmt: skip
 
 
 def at_the_side(place: cities.City, plan: Plan) -> None:
@@ -41,25 +46,37 @@ def at_the_side(place: cities.City, plan: Plan) -> None:
             disabled=_only_in_file(place),
             help="This plan was opened from a file that carries its rules: keep that file."
             if _only_in_file(place)
-            else "Kept with its data and its exact plan. You find it on the Scenarios page, tomorrow as well.",
+            else "Kept on the Scenarios page, with its data and its exact result, until you delete it.",
             width="stretch",
         )
         if opened is None:
             return
-        st.markdown(f":small[:gray[Open scenario: **{escaped(opened[0].name)}**]]")
-        if opened[0].made_with != VERSION:
-            st.markdown(
-                f":small[:gray[It was saved by version {escaped(opened[0].made_with)} and is shown as it was; this is "
-                f"version {VERSION}.]]"
-            )
+        st.markdown(
+            f":small[:gray[Open scenario: **{escaped(opened[0].name)}**. {_how_shown(opened[0], place, plan)}]]"
+        )
         st.button(
-            "Plan anew",
+            "Plan again",
             key="plan_anew",
             icon=":material/refresh:",
             type="tertiary",
             on_click=lambda: address.put("scenario", ""),
             help="Leave the saved plan and compute it again with the same settings and this version's solver.",
         )
+
+
+def _how_shown(one: Scenario, place: cities.City, plan: Plan) -> str:
+    """Whether the plan on screen is the one that was saved, and by which version."""
+    if plans.shows_saved(place, plan.k):
+        if one.made_with == VERSION:
+            return "It is shown as it was saved."
+        return f"It was saved by version {escaped(one.made_with)} and is shown as it was; this is version {VERSION}."
+    now = address.everything()
+    if all(now.get(name) == text for name, text in one.settings.items() if name in PLANNED):
+        return (
+            f"This is version {VERSION}, which measures its streets or its table in another way than version "
+            f"{escaped(one.made_with)} that saved it: it was planned anew. Its own figures are on the Scenarios page."
+        )
+    return "The settings have been changed since."
 
 
 def _only_in_file(place: cities.City) -> bool:
@@ -234,24 +251,23 @@ def marked(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def reopened(one: Scenario) -> tuple[cities.City, Plan] | None:
-    """A scenario's city and its plan at its one setting, as it was saved.
-
-    None where its data cannot be opened: a plan along streets or by a travel table needs them on screen.
-    """
-    place = cities.named(one.settings.get("dataset", ""), one.settings.get("upload", ""))
+    """A scenario's city and its plan at its one setting, as it was saved; None where its data cannot be opened."""
+    told = one.settings
+    place = cities.named(told.get("dataset", ""), told.get("upload", ""))
     saved = kept_data.plan_file(one.id)
     if place is None or saved is None:
         return None
-    travel = cities.current().rules.travel
+    existing = cities.named_existing(told.get("existing", ""))
 
     def make() -> Plan:
-        found = tasks.restored(one.id, saved, place.residents, state.still_here, travel=travel)
+        travel = rules.saved(told, place.residents, existing).travel
+        found = tasks.restored(one.id, saved, place.residents, state.still_here, travel=travel, proven=True)
         return one_setting(found.plan, found.i)
 
     try:
         with st.spinner("Opening the saved plans", show_time=True):
             plan = cast("Plan", caches().results.once(("scenario", one.id, *place.key_with_existing), make))
-    except PlanFileError:
+    except ValueError:
         return None
     kept = plan.existing if len(plan.existing) else None
     return replace(place, existing=kept, closed=plan.closed, rules=plan.rules), plan

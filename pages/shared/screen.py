@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.serving.config import config
-from pages.shared import address
+from pages.shared import address, state
 from tkm_core.figures import Look
+from tkm_core.planning import usual_standard
 from tkm_core.units import KINDS, METRES
 
 if TYPE_CHECKING:
@@ -45,6 +46,27 @@ def on_phone() -> bool:
 def presenting() -> bool:
     """Whether the Plan page is shown to a room: larger type, no sidebar."""
     return bool(address.get("present"))
+
+
+def fit_standard(place: "City") -> None:
+    """Begin with a service standard that fits the city; one from the address or by hand stays."""
+    visit, count = state.visit(), 0 if place.existing is None else len(place.existing)
+    fits = usual_standard(place.residents, address.get("k") + count, address.get("units"))
+    city, visit.usual_standard = (place.key, count), fits
+    chosen = address.get("standard")
+    untouched = visit.fitted is not None and visit.fitted[1] == chosen
+    if not chosen or (untouched and visit.fitted is not None and visit.fitted[0] != city):
+        address.put("standard", fits)
+        visit.fitted = (city, fits)
+
+
+def convert_standard(before: str, now: str) -> None:
+    """Keep the service standard the same distance when the units change."""
+    visit, chosen = state.visit(), address.get("standard")
+    converted = max(0.1, round(chosen * METRES[before] / METRES[now], 1))
+    if visit.fitted is not None and visit.fitted[1] == chosen:
+        visit.fitted = (visit.fitted[0], converted)
+    address.put("standard", converted)
 
 
 def standard(place: "City") -> float:

@@ -8,7 +8,7 @@ from pages.shared.markdown import escaped
 from tkm_core.figures import LAYERS
 from tkm_core.planning import Plan, most_facilities
 from tkm_core.residents import SAMPLES, Existing, find_sample
-from tkm_core.units import LENGTHS, METRES
+from tkm_core.units import LENGTHS
 from tkm_core.wording import dial_text
 
 LAYER_WORDS = {
@@ -53,7 +53,7 @@ def problem() -> cities.City:
             step=1,
             key="k",
             persist_state="session",
-            help="How many to open. Facilities that exist already are added on the Data page and come on top."
+            help="How many to open. Existing facilities are added on the Data page and come on top."
             if place.existing is None
             else f"How many to open beside the {place.existing.words}. With 0 you see how things stand today.",
         )
@@ -115,7 +115,7 @@ def keep(plan: Plan) -> None:
             icon=":material/bookmark_add:",
             on_click=_keep,
             args=(plan,),
-            help="It is then offered under “Compare with”, and on the Compare page two kept plans stand side by side.",
+            help="It is then offered under “Compare with”, and the Compare page shows two kept plans side by side.",
             width="stretch",
         )
 
@@ -242,33 +242,35 @@ def units_and_standard(place: cities.City) -> None:
                 help="Your service standard: everyone should reach a facility within this time.",
             )
             return
-        standard, units = st.columns([1.25, 1], vertical_alignment="bottom")
-        standard.number_input(
-            f"Standard, {address.get('units')}",
-            min_value=0.1,
-            max_value=1000.0,
-            step=1.0,
-            format="%g",
-            key="standard",
-            persist_state="session",
-            help="Your service standard: everyone should have a facility within this distance.",
-        )
-        units.segmented_control(
-            "Units",
-            list(LENGTHS),
-            key="units",
-            required=True,
-            persist_state="session",
-            on_change=_convert,
-            width="stretch",
-        )
+        with st.container(
+            horizontal=True, vertical_alignment="bottom", gap="small"
+        ):  # wraps where it is narrow
+            st.number_input(
+                f"Standard, {address.get('units')}",
+                min_value=0.1,
+                max_value=1000.0,
+                step=0.5,
+                format="%g",
+                key="standard",
+                persist_state="session",
+                help="Your service standard: everyone should have a facility within this distance. "
+                "It begins with a round distance that fits the city; set your own.",
+                width=108,
+            )
+            st.segmented_control(
+                "Units",
+                list(LENGTHS),
+                key="units",
+                required=True,
+                persist_state="session",
+                on_change=_convert,
+            )
         state.visit().units = address.get("units")
 
 
 def _convert() -> None:
     """Keep the service standard the same distance when the units change."""
-    before, now = state.visit().units, address.get("units")
-    address.put("standard", round(address.get("standard") * METRES[before] / METRES[now], 1))
+    screen.convert_standard(state.visit().units, address.get("units"))
 
 
 def _turn(plan: Plan, where: str) -> None:

@@ -27,7 +27,7 @@ class LiveMap:
     Attributes
     ----------
     seen : int
-        The number of the planner's last deed that the page takes into account.
+        The number of the planner's last action that the page takes into account.
     turned : int
         How often the page itself turned the dial: to the budget, or by a click on a chart.
     trial : tuple or None
@@ -114,6 +114,10 @@ class Visit:
         Seconds that were spent on the proof of each plan.
     units : str
         The units in which the service standard was drawn.
+    usual_standard : float
+        The service standard that fits the city as it is now, in those units.
+    fitted : tuple or None
+        The city for which a service standard was chosen, and that standard; None before.
     kept_plans : list of str
         Tokens of the plans that were kept to compare, the oldest first.
     compared : dict
@@ -144,6 +148,8 @@ class Visit:
     proof_seen: "BackgroundWork | None" = None
     proven: dict[Hashable, float] = field(default_factory=dict)
     units: str = ""
+    usual_standard: float = 0.0
+    fitted: tuple[Hashable, float] | None = None
     kept_plans: list[str] = field(default_factory=list)
     compared: dict[Hashable, dict[str, dict[str, float]]] = field(default_factory=dict)
     experiment: Hashable = None

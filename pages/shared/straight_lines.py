@@ -1,4 +1,4 @@
-"""What straight lines would have planned, shown on wish beside a plan along streets or by a table."""
+"""What straight lines would have planned, shown on request beside a plan along streets or by a table."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the theme cannot say: a few lines of style, all about room and lines, and one about reading in the dark."""
+"""Styles that the theme cannot express: a few lines on spacing and wrapping, and one on legibility in the dark."""
 
 CSS = """<style>
 @media (min-width: 768px) {

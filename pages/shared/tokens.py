@@ -19,8 +19,8 @@ def manage() -> None:
         return
     with st.popover("API tokens", icon=":material/terminal:"):
         st.markdown(
-            "With a token, a program of yours works here in your name: it can do what you can. What there is to call "
-            f"is described in `{address.link('api/openapi.json')}`."
+            "With a token, a program can work here in your name and do what you can do. What it can call is described "
+            f"in `{address.link('api/openapi.json')}`."
         )
         st.text_input("What it is for", max_chars=120, key="token_label")
         st.selectbox("It works", list(DAYS), key="token_days")
@@ -54,7 +54,7 @@ def _withdraw(token: str) -> None:
         notices.add(str(problem))
     else:
         state.visit().new_token = ""
-        st.toast("The token opens nothing any more.", icon=":material/check:")
+        st.toast("The token no longer works.", icon=":material/check:")
 
 
 def _day(seconds: float) -> str:

@@ -24,7 +24,7 @@ def render(place: cities.City) -> None:
     if not kept:
         st.info(
             "No plan is kept yet. On the Plan page, press “Keep this plan to compare”; then change something there "
-            "and come back: both plans stand here side by side.",
+            "and come back: both plans are then here side by side.",
             icon=":material/info:",
         )
         st.page_link(state.page("plan"), label="To the Plan page", icon=":material/arrow_back:")

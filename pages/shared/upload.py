@@ -107,7 +107,7 @@ class Uploader:
         if len(given) > 1 and not any(Path(file.name).suffix.lower() in SHAPEFILE_PARTS for file in given):
             given = given[-1:]  # a second try after a file that would not do
             st.markdown(
-                ":small[:gray[Several files at once can only be the parts of one shapefile. Only the last, "
+                ":small[:gray[Several files at once must be the parts of one shapefile. Only the last, "
                 f"{escaped(given[0].name)}, is read.]]"
             )
         if given:
@@ -188,7 +188,10 @@ class Uploader:
             columns = [column.name for column in report.columns] or [str(name) for name in report.preview]
             for role, label in self.roles.items():
                 options = [GUESS, *([NONE] if role not in ("x", "y") else []), *columns]
-                words = {GUESS: f"as guessed: {_guessed(role, report)}", NONE: WITHOUT.get(role, "none")}
+                words = {
+                    GUESS: f"as guessed: {_guessed(role, report, needs)}",
+                    NONE: WITHOUT.get(role, "none"),
+                }
                 st.selectbox(label, options, format_func=partial(_in_words, words), key=self._fix(role))
             for name, many in (("sheet", report.sheets), ("layer", report.layers)):
                 if len(many) > 1:
@@ -197,18 +200,19 @@ class Uploader:
                 if name != needs and (name not in OF_TEXT or report.delimiter is not None):
                     self._free(name, [], report)
             if "weight" in self.roles:
-                st.checkbox("Keep points at (0, 0) and lone points far away", key=self._fix("keep_suspect"))
+                st.checkbox("Keep points at (0, 0) and single points far away", key=self._fix("keep_suspect"))
         if "weight" in self.roles:
             self._part_and_total()
 
     def _part_and_total(self) -> None:
         """Only a part of the file, and an official number of people: what population rasters mostly need."""
-        with st.expander("Only a part of it, or another number of people", icon=":material/crop:"):
+        with st.expander("Use only part of the file, or scale the number of people", icon=":material/crop:"):
             st.file_uploader(
                 "Cut to an area",
                 type=["geojson", "json", "gpkg", "kml", "zip"],
                 key=self._fix("within"),
-                help="A file of polygons (GeoJSON, GeoPackage, KML, zipped shapefile): only who lives inside is read.",
+                help="A file of polygons (GeoJSON, GeoPackage, KML, zipped shapefile): only people who live inside "
+                "are read.",
             )
             st.number_input(
                 "Official number of people",
@@ -216,7 +220,8 @@ class Uploader:
                 step=1000.0,
                 format="%.0f",
                 key=self._fix("total"),
-                help="Everyone then counts more or less, so that all together are so many. 0: as counted.",
+                help="Every row's count is scaled so that the total is this number. "
+                "0: as counted in the file.",
             )
 
     def _likely(self, name: str, suggestions: list[tuple[str, str]]) -> None:
@@ -326,13 +331,14 @@ SITES = Uploader(
 ZONES = Uploader("zones_file", "File with polygons", {}, prefix="zones_")
 
 
-def _guessed(role: str, report: Report) -> str:
+def _guessed(role: str, report: Report, needs: str | None) -> str:
     """What was guessed for a role, in a list to choose from."""
     if role in ("x", "y") and report.column_for("lonlat"):
         role = "lonlat"
     found = report.column_for(role)
     if found is None and role in ("x", "y"):
-        return "none" if report.source_crs is None else "the shapes of the file"
+        # coordinates whose system alone is in question, and that are in no column, are those of shapes
+        return "the shapes of the file" if report.source_crs is not None or needs == "crs" else "none"
     return found or ("every row is one" if role == "weight" else "none")
 
 
@@ -349,24 +355,12 @@ def residents(given: list[NamedBytes]) -> Residents:
 
 def existing(given: list[NamedBytes], home: Residents) -> Existing:
     """Existing facilities from the files and the planner's corrections, checked against the residents."""
-    chosen = EXISTING.choices()
-    key = _digest(given, chosen, home.fingerprint)
-
-    def read(options: dict[str, Any]) -> Residents:
-        return _load(_digest(given, options), given, options)
-
-    return EXISTING.once(key, lambda: read_existing(read, home, **chosen))
+    return _checked(EXISTING, given, home, read_existing)
 
 
 def sites(given: list[NamedBytes], home: Residents) -> Sites:
     """Candidate sites from the files and the planner's corrections, checked against the residents."""
-    chosen = SITES.choices()
-    key = _digest(given, chosen, home.fingerprint)
-
-    def read(options: dict[str, Any]) -> Residents:
-        return _load(_digest(given, options), given, options)
-
-    return SITES.once(key, lambda: read_sites(read, home, **chosen))
+    return _checked(SITES, given, home, read_sites)
 
 
 def zones(given: list[NamedBytes]) -> Zones:
@@ -374,6 +368,15 @@ def zones(given: list[NamedBytes]) -> Zones:
     key = _digest(given, {})
     parts = [(file.name, file.getvalue()) for file in given]
     return ZONES.once(key, lambda: files.zones(key, parts, state.still_here))
+
+
+def _checked(kind: Uploader, given: list[NamedBytes], home: Residents, check: Callable[..., T]) -> T:
+    chosen = kind.choices()
+
+    def read(options: dict[str, Any]) -> Residents:
+        return _load(_digest(given, options), given, options)
+
+    return kind.once(_digest(given, chosen, home.fingerprint), lambda: check(read, home, **chosen))
 
 
 def _digest(given: list[NamedBytes], chosen: Mapping[str, Any], more: str = "") -> str:

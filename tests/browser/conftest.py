@@ -103,11 +103,11 @@ LIVE, DECK = ".live-map[data-ground=laid] .map", "[data-testid=stDeckGlJsonChart
 
 
 def ready(page: Page) -> None:
-    """Until the Plan page is complete: sentence, both charts, and the live map drawn."""
+    """Until the Plan page is complete: sentence, both charts, and the live map at rest after its first drawing."""
     expect(headline(page)).to_contain_text("average trip")
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     settled(page)
-    drawn(page)
+    expect(page.locator(LIVE).first).to_be_visible()
 
 
 def picture(page: Page, where: str = LIVE) -> np.ndarray:

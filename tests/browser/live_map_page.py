@@ -167,9 +167,12 @@ def editor() -> None:
     state = st.session_state
     school = Site("s1", "<i>School</i>", (-121.3, 38.65))
     park = Zone("z1", "Park", "not_in", ((-121.5, 38.4), (-121.4, 38.4), (-121.4, 38.5), (-121.5, 38.5)))
-    state.setdefault("drawing", Drawing((school, Site("s2", "Fixed", (-121.2, 38.8), locked=True)), (park,)))
+    first = Drawing((school, Site("s2", "Fixed", (-121.2, 38.8), locked=True)), (park,))
+    state.setdefault("drawing", first)
     if st.button("Remove all"):
         state["drawing"] = Drawing()
+    if st.button("Begin again"):  # as a server does that was started anew: it knows of no edit
+        state["drawing"], state["edited"] = first, 0
     show_editor(
         canvas(),
         state["drawing"],

@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Visit, settled
 from tkm_core.methods import FOR_ANYONE, METHODS
 
-pytestmark = pytest.mark.xdist_group("browser")
 SMALL = "/compare?dataset=san-francisco&k=4"
 
 

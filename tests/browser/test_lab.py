@@ -3,14 +3,11 @@
 import itertools
 import re
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit, settled
 from tests.browser.test_visit import violations
 from tkm_core.figures.palette import contrast
-
-pytestmark = pytest.mark.xdist_group("browser")
 
 
 def run(page: Page, experiment: str) -> None:

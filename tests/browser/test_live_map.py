@@ -17,8 +17,6 @@ from tkm_core.residents import load_sample
 from tkm_core.stories import tell_move, tell_plan
 from tkm_core.wording import dial_text
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 # Turns the dial to every setting, as a hand does, and notes after each frame what is shown and drawn.
 TURN = """async node => {
   const view = node.liveMap, found = [];
@@ -123,7 +121,7 @@ def test_what_is_told_about_a_facility_follows_the_dial_and_jumps_are_said(
         assert f"Serves {people:,.0f} homes, farthest {far:.1f} km." in shown["card"]
         jumps = i > 0 and plan.path.arrangement[i] != plan.path.arrangement[i - 1]
         if jumps:
-            said = f"At t = {dial_text(plan.t[i])} the facilities are arranged anew: they jump."
+            said = f"At t = {dial_text(plan.t[i])} the facilities jump to another arrangement."
         assert shown["note"] == said or (shown["note"] == "" and not jumps)
     assert said and len({shown["top"] for shown in found}) == 1, "nothing below moves"
     expect(page.locator(".live-map .note")).to_have_text("")

@@ -1,17 +1,14 @@
-"""The live map in a real browser: nothing snaps back and nothing is lost, whatever comes between."""
+"""The live map in a real browser: nothing snaps back and nothing is lost, whatever interrupts it."""
 
 import re
 
 import numpy as np
-import pytest
 from playwright.sync_api import WebSocketRoute, expect
 
 from tests.browser.conftest import Visit, drag, heard, laid, leave, settled, state
 from tests.waiting import until
 from tkm_core.planning import Plan
 from tkm_core.wording import dial_text
-
-pytestmark = pytest.mark.xdist_group("browser")
 
 
 def test_nothing_snaps_back_while_the_server_is_slow(visit: Visit, maps: str, plan: Plan) -> None:

@@ -1,4 +1,4 @@
-"""Signing in: the door stands before every page, on a cold server too, and the link survives it."""
+"""Signing in comes before every page, also on a server that has just started, and keeps the link."""
 
 from collections.abc import Iterator
 

@@ -6,15 +6,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visit, ready, settled
-
-pytestmark = pytest.mark.xdist_group("browser")
+from tests.browser.conftest import LIVE, Visit, ready, settled
 
 
 def test_a_large_file_is_made_while_the_dial_goes_on(visit: Visit, request: pytest.FixtureRequest) -> None:
-    k = 2 + getattr(
-        request.node, "execution_count", 1
-    )  # at a second try the first one's file may be there already
+    # At a second try the first one's file may be there already.
+    k = 2 + getattr(request.node, "execution_count", 1)
     page = visit(f"/?dataset=generated-150k&k={k}")
     ready(page)
     page.get_by_role("button", name="Download").click()
@@ -28,8 +25,11 @@ def test_a_large_file_is_made_while_the_dial_goes_on(visit: Visit, request: pyte
     expect(bar).to_be_visible()
     page.keyboard.press("Escape")
     page.locator(".st-key-t input[type=range]").focus()
+    top = page.locator(LIVE).evaluate("map => map.getBoundingClientRect().y")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".st-key-hero")).not_to_contain_text("dial is at t = 0.25.")
+    now = page.locator(LIVE).evaluate("map => map.getBoundingClientRect().y")
+    assert now == pytest.approx(top, abs=1), "a shorter sentence does not move what lies below"
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".st-key-hero")).to_contain_text("dial is at t = 0.25.")
     page.get_by_role("button", name="Download").click()

@@ -9,8 +9,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit, leave, settled
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 
 @pytest.fixture
 def page(visit: Visit, maps: str) -> Page:
@@ -156,3 +154,9 @@ def test_quick_edits_on_a_slow_server_are_all_followed(visit: Visit, maps: str) 
     page.get_by_role("button", name="Remove all").click()  # the page may change the drawing, too
     expect(page.locator(".live-map .handle")).to_have_count(0)
     assert agreed(page) == {"sites": [], "zones": []}
+    page.get_by_role("button", name="Begin again").click()
+    expect(page.locator("[data-testid=stCode]")).to_contain_text("School")
+    leave(page, "Editor")
+    assert [site["id"] for site in agreed(page)["sites"]] == ["s1", "s2"], (
+        "what was answered is not said again"
+    )

@@ -1,20 +1,25 @@
 """What a planner does on the landing page, in a real browser."""
 
+import contextlib
 import json
+import os
 import re
+import signal
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Visit, drawn, headline, picture, ready, settled
+from benchmarks.serving import Server
+from tests.browser.conftest import Visit, drag, drawn, headline, picture, ready, settled, state
+from tests.waiting import until
+from tkm_core.figures import palette
 from tkm_core.planning import Plan, make_plan
 from tkm_core.residents import load_sample
 from tkm_core.stories.plan_story import tell_plan
 from tkm_core.wording import dial_text
-
-pytestmark = pytest.mark.xdist_group("browser")
 
 
 def turn(page: Page, key: str, shown: str) -> None:
@@ -200,6 +205,7 @@ def test_downloads_open_again(visit: Visit, tmp_path) -> None:
         page.get_by_role("button", name="Plan file without data").click()
     plan_file = tmp_path / saved.value.suggested_filename
     saved.value.save_as(plan_file)
+    page.keyboard.press("Escape")
     page.get_by_role("link", name="Data").click()
     expect(page.get_by_role("heading", name="Where people live")).to_be_visible()
     page.locator(".st-key-plan_file input[type=file]").set_input_files(plan_file)
@@ -213,27 +219,44 @@ def test_downloads_open_again(visit: Visit, tmp_path) -> None:
     offline.context.close()
 
 
-def test_long_work_can_be_stopped_and_carried_on(visit: Visit) -> None:
-    page = visit("/?dataset=generated-30k&k=20")
-    page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("Stopped: Placing 20 facilities for Generated city, 30,000.")).to_be_visible()
+@contextlib.contextmanager
+def held(server: Server) -> Iterator[None]:
+    """Let the workers stand still meanwhile, so that no work is done before it is stopped."""
+    until(lambda: len(server.workers()) > 0)
+    workers = server.workers()
+    for worker in workers:
+        os.kill(worker, signal.SIGSTOP)
+    yield
+    for worker in set(workers) & set(server.workers()):
+        os.kill(worker, signal.SIGCONT)
+
+
+def ask_for(page: Page, k: int) -> None:
+    page.locator(".st-key-k input").fill(str(k))
+    page.locator(".st-key-k input").press("Enter")
+
+
+def test_long_work_can_be_stopped_and_carried_on(visit: Visit, server: Server) -> None:
+    page = visit("/?dataset=generated-3k&k=2")
+    ready(page)
+    with held(server):
+        ask_for(page, 20)
+        page.get_by_role("button", name="Stop").click()
+        expect(page.get_by_text("Stopped: Placing 20 facilities for Generated city, 3,000.")).to_be_visible()
     settled(page)
     expect(page.get_by_role("progressbar")).to_have_count(0)
     expect(headline(page)).to_have_count(0)
     page.get_by_role("button", name="Carry on").click()
     ready(page)
-    expect(page.locator(".st-key-hero")).to_contain_text("20 facilities for 30,000 residents")
+    expect(page.locator(".st-key-hero")).to_contain_text("20 facilities for 3,000 residents")
     expect(page.get_by_text("Stopped:")).to_have_count(0)
-
-
-def test_stopping_leaves_the_way_free_for_another_plan(visit: Visit) -> None:
-    page = visit("/?dataset=generated-30k&k=21")
-    page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("Stopped:")).to_be_visible()
-    page.locator(".st-key-k input").fill("2")
-    page.locator(".st-key-k input").press("Enter")
+    with held(server):
+        ask_for(page, 21)
+        page.get_by_role("button", name="Stop").click()
+        expect(page.get_by_text("Stopped:")).to_be_visible()
+    ask_for(page, 3)  # the way is free for another plan
     ready(page)
-    expect(page.locator(".st-key-hero")).to_contain_text("2 facilities for 30,000 residents")
+    expect(page.locator(".st-key-hero")).to_contain_text("3 facilities for 3,000 residents")
 
 
 def test_dial_sentence_table_and_charts_agree_at_every_frame_of_play(visit: Visit) -> None:
@@ -260,3 +283,52 @@ def test_dial_sentence_table_and_charts_agree_at_every_frame_of_play(visit: Visi
         i = next(n for n, t in enumerate(plan.t) if dial_text(t) == sentence)
         farthest = f"{plan.curve.largest_distance[i] / 1000:.1f}"
         assert farthest in row and farthest in near, sentence
+
+
+def test_a_hand_turns_the_dial_and_the_charts_follow_without_the_server(visit: Visit) -> None:
+    page = visit("/?k=4&t=0")
+    ready(page)
+    page.wait_for_function("() => globalThis.Plotly")
+    turned = page.locator(".live-map").evaluate(
+        """async (node) => { const view = node.liveMap, { input } = view.dial; view.tell = () => {};  // nobody hears
+        const text = (where) => [...document.querySelectorAll(where)].map((one) => one.textContent).join(' ');
+        const chart = () => text('.st-key-tradeoff .annotation-text').match(/this plan, t = (\\S+)/)[1];
+        const frames = [], begun = chart();
+        let drawn = 0; const update = Plotly.update;
+        Plotly.update = (...given) => { drawn += 1; return update(...given); };
+        for (let at = 1; at < view.plan.t.length; at++) {
+          let before; requestAnimationFrame(() => (before = drawn));  // the frame begins, then the map is painted
+          input.value = String(at); input.dispatchEvent(new Event('input'));
+          await new Promise(requestAnimationFrame);
+          frames.push([view.plan.t[at], text('.sentence'), text('.st-key-key_figures tbody tr'), drawn - before]);
+        }
+        const end = performance.now() + 20000;
+        while (chart() !== view.plan.t.at(-1) && performance.now() < end)
+          await new Promise((done) => setTimeout(done, 20));
+        return { frames, begun, chart: chart(), near: text('.st-key-distances .annotation-text') }; }"""
+    )
+    plan = make_plan(load_sample("sacramento"), 4, with_t=0.25)
+    farthest = [f"{far / 1000:.1f}" for far in plan.curve.largest_distance]
+    assert turned["begun"] == "0" and turned["chart"] == "∞" and farthest[-1] in turned["near"]
+    for (t, sentence, table, charts), far in zip(turned["frames"], farthest[1:], strict=True):
+        assert f"t = {t}" in sentence and far in table, t
+        assert charts == 0, "a chart takes Plotly longer than a frame: the map does not wait for it"
+
+
+def test_the_whole_page_follows_a_change_of_theme_and_a_drag_goes_on(visit: Visit) -> None:
+    page = visit("/?k=4")
+    ready(page)
+    logo = page.get_by_test_id("stSidebarLogo")
+    light = logo.get_attribute("src")
+    drag(page, 1, (50, 20), drop=False)
+    lifted = state(page)["trial"]["lonlat"]
+    page.emulate_media(color_scheme="dark")
+    expect(logo).not_to_have_attribute("src", str(light))
+    page.wait_for_function(
+        "ink => document.querySelector('.st-key-tradeoff .js-plotly-plot').layout.font.color === ink",
+        arg=palette("dark").ink,
+    )
+    assert state(page)["trial"]["lonlat"] == lifted
+    page.mouse.up()
+    expect(page.locator(".live-map .card table")).to_be_visible()
+    assert state(page)["trial"]["lonlat"] == lifted

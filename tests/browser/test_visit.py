@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 from benchmarks.serving import Server
 from tests.browser.conftest import Visit, headline, ready, settled
 
-pytestmark = pytest.mark.xdist_group("browser")
 MESSY = (
     "\ufeffGemeinde;LAENGE;BREITE;Einwohner\n"
     "Mitte;13,40;52,52;1200\nPankow;13,41;52,57;800\nSpandau;13,20;52,53;;\n"
@@ -125,8 +124,10 @@ def violations(page: Page) -> list[str]:
 PAGES = {
     "/": ".st-key-hero h1",
     "/data": "[data-testid=stDeckGlJsonChart]",
+    "/sites": ".live-map[data-ground=laid]",
     "/compare?dataset=san-francisco&k=4": ".er-maps img",
     "/how_many?dataset=san-francisco&k=3": ".js-plotly-plot",
+    "/scenarios": "h1",
     "/lab?dataset=san-francisco&k=3": ".js-plotly-plot",
     "/guide": "[role=tab]",
 }
@@ -145,12 +146,13 @@ def test_axe_finds_nothing(visit: Visit, path: str, theme: str) -> None:
         assert violations(page) == []
 
 
-@pytest.mark.parametrize("button", ["Download", "Share", "Axes"])
+@pytest.mark.parametrize("button", ["Download", "Share", "Shortlist", "Axes"])
 def test_axe_finds_nothing_in_what_opens_in_the_dark(visit: Visit, button: str) -> None:
     page = visit(theme="dark")
     ready(page)
     page.get_by_role("button", name=button).click()
-    expect(page.locator("[data-testid=stPopoverBody]")).to_be_visible()
+    expect(page.locator("[data-testid=stPopoverBody], [data-testid=stDialog]")).to_be_visible()
+    settled(page)
     page.wait_for_timeout(500)  # until it has faded in
     assert violations(page) == []
 

@@ -1,4 +1,4 @@
-"""The whole of it in a browser: areas in, existing facilities, four more, against today, out, and opened elsewhere."""
+"""A complete session in a browser: upload areas and existing facilities, plan four more, download, and reopen."""
 
 import json
 from pathlib import Path
@@ -6,13 +6,10 @@ from pathlib import Path
 import geopandas as gpd
 import numpy as np
 import pyogrio
-import pytest
 import shapely
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit, headline, ready
-
-pytestmark = pytest.mark.xdist_group("browser")
 
 
 def neighbourhoods() -> gpd.GeoDataFrame:
@@ -60,12 +57,15 @@ def test_from_areas_to_a_plan_that_opens_elsewhere(visit: Visit, tmp_path: Path)
     ready(page)
     expect(page.locator(".st-key-hero")).to_contain_text("today")
     expect(page.locator(".st-key-hero")).to_contain_text("4 new and 3 existing facilities")
-    then = headline(page).inner_text()
+    then, figures = headline(page).inner_text(), page.locator(".st-key-key_figures").inner_text()
+    assert "Today" in figures
     page.get_by_role("button", name="Download").click()
     report = save(page, "save_report", tmp_path).read_text(encoding="utf-8")
     assert "New facilities: " in report and "Places that gain most" in report and "Quarter " in report
     package = save(page, "save_all", tmp_path)
     assert sorted(pyogrio.list_layers(package)[:, 0]) == ["facilities", "service_areas", "who_goes_where"]
+    sites = gpd.read_file(package, layer="facilities")
+    assert set(sites["kind"]) == {"new", "existing"} and {"Main", "North", "West"} <= set(sites["name"])
     where = gpd.read_file(package, layer="who_goes_where")
     assert where["e_2020"].tolist() == where["people"].tolist() == town["e_2020"].tolist()
     assert set(where.geom_type) == {"Polygon"} and set(where["compared_with"]) == {"today"}
@@ -77,4 +77,5 @@ def test_from_areas_to_a_plan_that_opens_elsewhere(visit: Visit, tmp_path: Path)
     elsewhere.get_by_role("button", name="Show this plan").click()
     ready(elsewhere)
     assert headline(elsewhere).inner_text() == then
+    assert elsewhere.locator(".st-key-key_figures").inner_text() == figures
     assert "units=mi" in elsewhere.url and "standard=3" in elsewhere.url

@@ -44,8 +44,10 @@ def test_compare_keeps_existing_facilities_and_says_who_cannot(tmp_path, capsys)
     assert "cannot keep your 2 existing ones" in said
     assert "3 new facilities and 2 existing facilities, every method" in said
     table = pd.read_csv(path)
-    assert set(table["sites"]) == {5}
-    assert len(table) == sum(describe(name).keeps_existing for name in METHODS)
+    assert table["method"][0] == "today" and table["sites"].tolist() == [2, *[5] * (len(table) - 1)]
+    alone = make_plan(town, 0, fixed_lonlat=[[(west + east) / 2, north], [west, south]]).today
+    assert table["average km"][0] == pytest.approx(alone.mean_distance / 1000)
+    assert len(table) == 1 + sum(describe(name).keeps_existing for name in METHODS)
     given = ["compare", "generated-300", "--existing", str(sites), "--methods", "jkl"]
     assert main(given) == BAD_INPUT
     assert "JKL places every facility anew" in capsys.readouterr().err

@@ -53,15 +53,15 @@ def test_the_methods_along_streets(town: tuple[str, str], capsys: pytest.Capture
     )
     told = capsys.readouterr().out
     assert "farthest min" in told
-    assert "k-means++ plans by straight lines and without them" in told
+    assert "k-means++ plans by straight lines and without your rules" in told
     assert "by car along the streets" in told
 
 
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["--streets", "sample"], "is no sample city with streets"),
-        (["--compare-with", "straight"], "This plan goes by straight lines itself"),
+        (["--streets", "sample"], "is not a sample city with streets"),
+        (["--compare-with", "straight"], "This plan is itself measured in straight lines"),
         (["--streets", "ROADS", "--speed", "kmh"], None),
     ],
 )
@@ -70,8 +70,7 @@ def test_what_cannot_be_gets_a_sentence(
 ) -> None:
     homes, roads = town
     status = main(["plan", homes, "-k", "1", *[roads if word == "ROADS" else word for word in more]])
-    assert status == (
-        BAD_INPUT if sentence else 0
-    )  # an OpenStreetMap file has tags, and no columns to choose
+    # An OpenStreetMap file has tags, and no columns to choose.
+    assert status == (BAD_INPUT if sentence else 0)
     if sentence:
         assert sentence in capsys.readouterr().err

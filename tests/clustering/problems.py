@@ -1,4 +1,4 @@
-"""Generated problems for the core's tests, and the plain definitions they are held against."""
+"""Generated problems for the core's tests, and the plain definitions they are compared with."""
 
 import numpy as np
 from hypothesis import strategies as st

@@ -16,10 +16,12 @@ import pytest
 from numba import njit, types
 from numba.core.compiler import Flags
 from numba.core.errors import TypingError
+from numba.core.types.functions import BaseFunction
 
 from tests.clustering.problems import enclosing_ball, slow_city_cost, tilted_mean
 from tkm_core import TiltedKMeans, evaluate, neighbourhood_radius, tilted_path
 from tkm_core.clustering import threads
+from tkm_core.clustering.compiled import compiler
 from tkm_core.clustering.compiled import kernel as kernels
 from tkm_core.clustering.descent import Problem, descend
 from tkm_core.processors import processors
@@ -170,13 +172,51 @@ def test_flags_compare_and_hash_as_those_of_numba():
     plain, other = Flags(), Flags()
     setattr(other, "nrt", True)  # noqa: B010  an option's setter, of which its type says nothing
     for one in (plain, other):
-        quick = kernels.QuickFlags(one)
+        quick = compiler.QuickFlags(one)
         assert quick == one and one == quick and hash(quick) == hash(one)
-        assert type(quick.copy()) is kernels.QuickFlags
-    assert kernels.QuickFlags(plain) != other and kernels.QuickFlags(other) != plain
-    spelled_out = kernels.QuickFlags(plain)
+        assert type(quick.copy()) is compiler.QuickFlags
+    assert compiler.QuickFlags(plain) != other and compiler.QuickFlags(other) != plain
+    spelled_out = compiler.QuickFlags(plain)
     setattr(spelled_out, "nrt", Flags.options["nrt"].default)  # noqa: B010
     assert spelled_out == plain and spelled_out != "anything else"
+
+
+def test_numba_is_as_it_was_after_compiling_and_resolves_what_we_did(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernels, "folders", lambda: iter([tmp_path]))
+    before = BaseFunction.get_call_type
+    twice = kernels.inner(lambda x: x + x)
+    assert kernels.kernel(lambda x: twice(x) + 1.0)(2.0) == 5.0
+    assert BaseFunction.get_call_type is before
+    assert njit(lambda x: twice(x) + 1)(2) == 5, "others' functions may call ours"
+
+    def wrong(x):
+        return x + "a"
+
+    with pytest.raises(TypingError):
+        kernels.kernel(wrong)(1.0)
+    assert BaseFunction.get_call_type is before
+
+
+def test_another_numba_compiles_its_own_way(tmp_path):
+    """Its inner names may be others: the short way is taken only with versions it was tried with."""
+    file = tmp_path / "squares.py"
+    file.write_text("""
+import sys, numba, numpy as np
+numba.__version__ = "0.99.0"
+from tkm_core.clustering.compiled.kernel import inner, kernel
+assert "tkm_core.clustering.compiled.compiler" not in sys.modules
+@inner
+def square(x):
+    return x * x
+@kernel
+def total(values):
+    found = 0.0
+    for value in values:
+        found += square(value)
+    return found
+print(total(np.array([1.0, 2.0, 3.0])))
+""")
+    assert run(f"import runpy; runpy.run_path({str(file)!r})", tmp_path)[0] == "14.0"
 
 
 def test_a_wrong_type_by_address_is_refused():

@@ -103,7 +103,7 @@ def test_lower_means_by_more_than_a_share_and_more_than_rounding():
 def test_a_search_ends_even_if_every_move_counts_as_a_gain(monkeypatch):
     monkeypatch.setattr(Problem, "noise", lambda *_: -np.inf)
     search = Search(Problem.of(CITY, np.ones(len(CITY)), 3), np.zeros((0, 2)), "city")
-    found, _ = search.candidates(1.0, np.random.default_rng(0), 1)
+    found = search.candidates(1.0, np.random.default_rng(0), 1)
     assert (np.abs(found) <= np.abs(CITY).max()).all()
 
 
@@ -120,7 +120,7 @@ def test_where_every_cost_overflows_a_search_hands_out_facilities_and_no_old_mem
     fixed = far[:1] * 2
     with np.errstate(over="ignore", invalid="ignore"):
         search = Search(Problem.of(far, np.ones(len(far)), 2), fixed, "city")
-        found, _ = search.candidates(1.0, np.random.default_rng(0), 3)
+        found = search.candidates(1.0, np.random.default_rng(0), 3)
     assert (found[:, 2:] == fixed).all()
     assert np.isfinite(found).all()
     assert (np.abs(found[:, :2]) <= np.abs(far).max()).all()

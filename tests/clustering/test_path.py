@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from tests.clustering.problems import slow_city_cost, slow_nearest
+from tests.listening import reports_and_stops
 from tkm_core import TiltedKMeans, evaluate, load_sample, tilted_path
 from tkm_core.clustering.descent import Problem, descend
 from tkm_core.clustering.stand_ins import cells, condense
@@ -86,22 +87,7 @@ def test_fixed_facilities_stay_through_the_path():
 
 
 def test_progress_runs_forward_and_its_exception_cancels():
-    seen = []
-    tilted_path(CITY, 2, random_state=0, progress=lambda fraction, text: seen.append((fraction, text)))
-    fractions = [fraction for fraction, _ in seen]
-    assert fractions == sorted(fractions)
-    assert fractions[-1] == 1.0
-    assert all(text for _, text in seen)
-
-    class StoppedError(Exception):
-        pass
-
-    def stop(fraction, text):
-        if fraction > 0.3:
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        tilted_path(CITY, 2, random_state=0, progress=stop)
+    reports_and_stops(lambda progress: tilted_path(CITY, 2, random_state=0, progress=progress))
     assert tilted_path(CITY, 2, t=[0.1], random_state=0).error[0] <= 1e-6
 
 

@@ -6,8 +6,9 @@ import pytest
 from tests.clustering.problems import slow_city_cost, slow_nearest, slow_tilted_sse, tilted_mean
 from tkm_core import TiltedKMeans
 from tkm_core.clustering.compiled.records import City, frozen
+from tkm_core.clustering.compiled.starts import KMEANS_PP, RESIDENTS
 from tkm_core.clustering.compiled.swaps import rank_swaps
-from tkm_core.clustering.descent import Problem
+from tkm_core.clustering.descent import Problem, descend_all, seeds
 from tkm_core.clustering.search import COLUMN, Search
 
 
@@ -66,10 +67,23 @@ def test_a_crossing_takes_each_facility_from_one_of_two_plans():
         [np.random.default_rng(1).normal(size=(3, 4, 2)), np.tile(X[:1], (3, 1, 1))], axis=1
     )
     values = np.array([2.0, 1.0, 1.0])
-    children = search._crossed(plans, values, 1.0, np.random.default_rng(2))
-    assert len(children)
+    children = search._crossed(plans, values, 1.0, np.random.default_rng(2), 5)
+    assert len(children) == 5
     for child in children:
         assert np.array_equal(child[4:], X[:1])
         mine, theirs = plans[1, :4].tolist(), plans[0, :4].tolist()
         assert all(place in mine or place in theirs for place in child[:4].tolist())
-    assert len(search._crossed(plans[1:], values[1:], 1.0, np.random.default_rng(2))) == 0  # nothing to cross
+    assert (
+        search._crossed(plans[1:], values[1:], 1.0, np.random.default_rng(2), 5) is None
+    )  # nothing to cross
+
+
+def test_no_seed_ends_above_hundreds_of_restarts():
+    X = np.random.default_rng(0).normal(size=(1000, 6))  # round: many plans cost nearly the same
+    k, t, w = 4, 0.01, np.ones(1000)
+    starts = np.empty((400, k, 6))
+    for i, start in enumerate(starts):
+        seeds(X, w, start, k, (KMEANS_PP, RESIDENTS)[i % 2], i)
+    best = descend_all(Problem.of(X, w, k), starts, t)[1][:, 1].min()
+    for seed in range(4):
+        assert TiltedKMeans(k, t=t, scale=1, random_state=seed).fit(X).tilted_sse_ <= best * 1.001

@@ -30,9 +30,8 @@ def test_the_last_row_is_where_the_solver_ends_by_the_plain_definition(data, res
     model = TiltedKMeans(3, t=1.0, solver="sgd", max_iter=30, random_state=seed).fit(X)
     squared = ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
     nearest = squared.argmin(axis=1)
-    plain = sum(
-        np.log(np.mean(np.where(nearest == j, np.exp(squared[:, j]), 1.0))) for j in range(3)
-    )  # at t = 1
+    # At t = 1.
+    plain = sum(np.log(np.mean(np.where(nearest == j, np.exp(squared[:, j]), 1.0))) for j in range(3))
     last = result.table.query("t == 1.0 and repeat == 1 and iteration == 30")
     assert last["tilted_sse"].item() == pytest.approx(plain, rel=1e-9)
     assert (last["exact"] <= last["tilted_sse"]).all()

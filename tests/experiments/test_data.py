@@ -65,7 +65,7 @@ def test_tables_that_cannot_be_used(tmp_path):
         read_dataset(write(tmp_path, "a,b\n1,2\n2,\n,3\n3,\n,5\n"), ["a", "b"])
     with pytest.raises(ResidentsError, match=r"no file 'nowhere\.csv'"):
         read_dataset("nowhere.csv")
-    with pytest.raises(ResidentsError, match="no text table"):
+    with pytest.raises(ResidentsError, match="is not a text table"):
         read_dataset(write(tmp_path, '{"type": "FeatureCollection", "features": []}', "x.geojson"))
 
 

@@ -18,6 +18,7 @@ from tkm_core.export.carried import packed, unpacked
 from tkm_core.export.formats import format_of
 from tkm_core.planning import AVERAGE, TODAY, make_plan
 from tkm_core.residents import Residents, load_residents
+from tkm_core.residents.formats import SUFFIXES
 from tkm_core.residents.samples import load_sample
 
 # what spreadsheets would run, and how it is written: many take ; or a tab for the end of a cell, quotes or not
@@ -242,7 +243,7 @@ def test_fractions_of_people_stay_fractions():
 def test_allocations_come_back_through_our_own_reader(tmp_path):
     city = load_sample("toulouse")
     plan = make_plan(city, 3, t=[0])
-    for suffix in ("csv", "geojson", "gpkg", "parquet", "kml"):
+    for suffix in (one for one in export.FORMATS if f".{one}" in SUFFIXES):
         path = export.write(export.allocations(plan, 0), tmp_path / f"out.{suffix}")
         again = load_residents(path, weight="people")
         np.testing.assert_allclose(again.lonlat, city.lonlat, atol=1e-9)

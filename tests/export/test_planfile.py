@@ -99,7 +99,7 @@ def test_file_holds_settings_seed_version_fingerprint_and_results(plan, city, co
     assert document["data"]["fingerprint"] == city.fingerprint
     assert document["settings"] == {
         "k": 3, "t": 0.3, "criterion": "city", "random_state": 5,
-        "fixed_lonlat": plan.baseline_lonlat[3:].tolist(), "fixed_names": [],
+        "fixed_lonlat": plan.baseline_lonlat[3:].tolist(), "fixed_names": [], "pinned": 0,
         "closed": [], "compared_with": {"kind": "today", "title": "", "lonlat": []},
     }  # fmt: skip
     figures = document["figures_in_metres"]

@@ -19,6 +19,7 @@ from tkm_core.residents import Residents
 from tkm_core.residents.samples import load_sample
 from tkm_core.stories.plan_story import tell_plan
 from tkm_core.units import format_length
+from tkm_core.wording import dial_text
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +157,7 @@ def test_gain_and_loss_differ_for_the_colour_blind(palette: Palette, kind: str) 
 def test_trade_off_marks_every_t_the_plan_and_the_baseline(plan) -> None:
     figure = go.Figure(figures.tradeoff(plan, 12, figures.Look(unit="mi"), budget=5).to_dict())
     plans = next(trace for trace in figure.data if trace.name == "plans")
-    assert [row[1] for row in plans.customdata] == list(range(len(plan)))
+    assert list(plans.customdata) == [dial_text(t) for t in plan.t], "in order: a click tells the number"
     assert list(plans.x) == pytest.approx(plan.curve.mean_distance / 1609.344, rel=1e-4)
     mine = figure.data[-1]
     assert (mine.x[0], mine.y[0]) == pytest.approx((plans.x[12], plans.y[12]))

@@ -7,10 +7,12 @@ from html import escape, unescape
 import geopandas as gpd
 import numpy as np
 import pandas as pd
+import pytest
 import shapely
 
-from tkm_core.figures import Look, comparison_report, html_report
-from tkm_core.figures.report import ANYWHERE, CHOICE, STRAIGHT, STYLE
+from tkm_core.figures import Look, comparison_report, html_report, scenarios_svg
+from tkm_core.figures.report import ANYWHERE, CHOICE, STRAIGHT
+from tkm_core.figures.report_page import STYLE
 from tkm_core.planning import Reference, make_plan
 from tkm_core.residents import Residents, Sites, load_residents, load_sample
 from tkm_core.sites import TravelTable
@@ -112,10 +114,28 @@ def test_a_comparison_report_is_one_file_in_which_nothing_runs() -> None:
             },
         }
     )
+    measured = [
+        {name: getattr(plan.evaluation(1), name) for name in ("mean_distance", "largest_distance")}
+        for plan in (before, after)
+    ]
+    curves = [
+        {name: getattr(plan.curve, name).tolist() for name in ("mean_distance", "largest_distance")}
+        for plan in (before, after)
+    ]
+    drawn = scenarios_svg(measured, curves, Look())
     page = comparison_report(
         ["A<script>", "B"], ["<svg onload='x'/>", ""], ["<b>why</b>", ""], table, [[False, True]],
         title="Town <i>", change=("A<script>", "B", story), today=date(2026, 11, 17),
+        chart=(drawn, "A<script> and B"),
     )  # fmt: skip
+    for curve, spot in zip(
+        re.findall(r'points="([^"]+)" fill="none" stroke="#[^"]+" stroke-width="2"', drawn),
+        re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', drawn),
+        strict=True,
+    ):
+        end = [float(value) for value in curve.split()[-1].split(",")]
+        assert end == pytest.approx([float(value) for value in spot], abs=0.06), "setting 1 ends its curve"
+    assert drawn in page and "1 A&lt;script&gt;" in page and "A&lt;script&gt; and B The numbers" in page
     assert page.count("<img") == 1 and "<script" not in page and "onload" not in page and "<b>why" not in page
     assert "http" not in page.replace("http://www.w3.org", "")
     assert "From A&lt;script&gt; to B" in page and "2026-11-17" in page

@@ -1,4 +1,4 @@
-"""FastTKM: the moving average and its step written out slowly, where it ends, and what the slip does."""
+"""FastTKM: moving average and step against slow definitions, its result, and the effect of the published slip."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,9 @@
-"""Newton beside SGD: the same starts, costs by their plain definition, and what must not rise."""
+"""The comparison of Newton and SGD: the same starts, costs by their plain definition, and what must not rise."""
 
 import numpy as np
 import pytest
 
+from tests.listening import reports_and_stops
 from tkm_core.clustering.estimator import TiltedKMeans
 from tkm_core.evaluation import evaluate
 from tkm_core.methods.solver_comparison import compare_solvers
@@ -48,19 +49,9 @@ def test_sentence_and_table_agree(points: np.ndarray) -> None:
 
 
 def test_progress_never_falls_and_stops(points: np.ndarray) -> None:
-    told: list[float] = []
-    compare_solvers(points, 2, t=0.1, starts=2, n_iter=5, progress=lambda done, _: told.append(done))
-    assert told == sorted(told) and told[-1] == 1.0
-
-    class WishError(Exception):
-        pass
-
-    def stop(done: float, _: str) -> None:
-        if done > 0.3:
-            raise WishError
-
-    with pytest.raises(WishError):
-        compare_solvers(points, 2, t=0.1, starts=2, n_iter=5, progress=stop)
+    reports_and_stops(
+        lambda progress: compare_solvers(points, 2, t=0.1, starts=2, n_iter=5, progress=progress)
+    )
 
 
 def test_no_start_is_refused(points: np.ndarray) -> None:

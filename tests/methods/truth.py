@@ -1,4 +1,4 @@
-"""The definitions written out slowly, for the tests to hold the methods against."""
+"""Plain, slow definitions that the tests compare the methods with."""
 
 from itertools import combinations
 

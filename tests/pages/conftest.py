@@ -14,6 +14,8 @@ from streamlit.util import calc_hash
 import app as frame
 from pages.live_map import assets
 from pages.serving import people
+from pages.serving.jobs import JobPool, files
+from pages.serving.jobs.problems import READING
 
 APP = str(Path(__file__).parents[2] / "app.py")
 PAGES = tuple(url for url, _, _ in frame.PAGES)
@@ -26,6 +28,11 @@ def turn_to(app: AppTest, page: str) -> None:
     app.run()
 
 
+def text(app: AppTest) -> str:
+    """What a page says in Markdown."""
+    return " ".join(block.value for block in app.markdown)
+
+
 SENT: dict[str, bytes] = {}  # what a live map would fetch, by address
 
 
@@ -33,6 +40,13 @@ SENT: dict[str, bytes] = {}  # what a live map would fetch, by address
 def strangers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Visitors are strangers to one another, as on a server for many."""
     monkeypatch.setattr(people, "_for_many", True)
+
+
+@pytest.fixture(autouse=True)
+def reading_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read in this process. A process for each takes seconds; tests/serving and tests/browser have them."""
+    here = JobPool(0, sentences=READING)
+    monkeypatch.setattr(files, "readers", lambda: here)
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +95,12 @@ def live(app: AppTest) -> Live:
     return Live(**{data["kind"]: data for data in sent})
 
 
+def unfold(app: AppTest, key: str) -> AppTest:
+    """Open a menu or a part of a page as a click on it does."""
+    app.session_state[key] = True
+    return app.run()
+
+
 def turn_dial(app: AppTest, t: float) -> AppTest:
     """Turn the dial of the Plan page as its live map would."""
     app.session_state["t"] = t
@@ -102,3 +122,11 @@ def opened() -> Opened:
         return app
 
     return go
+
+
+def upload(opened: Opened, name: str, content: bytes) -> AppTest:
+    """The Data page after a file of residents was given to it."""
+    app = opened("data")
+    app.file_uploader(key="upload").upload(name, content, "text/csv").run()
+    assert not app.exception
+    return app

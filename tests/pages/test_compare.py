@@ -9,16 +9,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Opened, turn_to
+from tests.pages.conftest import Opened, text, turn_to
+from tkm_core.measures import COMPARED, shown_in
 from tkm_core.methods import FOR_ANYONE, describe, run_method
 from tkm_core.planning import Reference, make_plan, moves, one_setting
 from tkm_core.residents.samples import load_sample
 from tkm_core.stories import RATIO, tell_plan
 from tkm_core.wording import listed, number_word
-
-
-def text(app: AppTest) -> str:
-    return " ".join(block.value for block in app.markdown)
 
 
 def rows(app: AppTest) -> dict[str, list[str]]:
@@ -126,11 +123,12 @@ def test_tilted_k_means_has_the_figures_of_the_plan_page(opened: Opened) -> None
     plan = make_plan(load_sample("sacramento"), 6, with_t=0.25)
     found, shown = plan.evaluation(plan.index(0.25), 10_000), rows(app)["TKM, t = 0.25"]
     usual, base = plan.baseline_evaluation(10_000), rows(app)["k-means++"]
+    column = list(shown_in(COMPARED)).index
     for cells, truth in ((shown, found), (base, usual)):
-        told = [truth.largest_distance / 1000, truth.mean_distance / 1000, truth.p95_distance / 1000]
-        for cell, value in zip(cells, told, strict=False):
-            assert cell == f"{value:.{len(cell.partition('.')[2])}f}"
-    assert shown[4] == f"{100 * found.share_within:.1f}"
+        for name in ("largest_distance", "mean_distance", "p95_distance"):
+            cell = cells[column(name)]
+            assert cell == f"{getattr(truth, name) / 1000:.{len(cell.partition('.')[2])}f}"
+    assert shown[column("share_within")] == f"{100 * found.share_within:.1f}"
 
 
 def test_the_neighbourhood_ratio_is_defined_once() -> None:

@@ -2,6 +2,8 @@
 
 import base64
 import json
+import re
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
@@ -170,6 +172,19 @@ def test_compare_leaves_out_methods_that_cannot_keep_them(kept: AppTest) -> None
     assert not kept.exception and "JKL places every facility anew" in text(kept)
 
 
+def test_compare_says_what_plan_says_with_a_row_for_today(kept: AppTest) -> None:
+    figures = kept.table[0].value
+    turn_to(kept, "compare")
+    html = next(block.proto.body for block in kept.get("html") if "er-methods" in block.proto.body)
+    cells = [["".join(cell.itertext()) for cell in row] for row in ET.fromstring(html).iter("tr")]
+    today, own = (next(row for row in cells if row[0].startswith(name)) for name in ("Today", "TKM"))
+    for label, heading in (("Farthest home", "Farthest"), ("Average distance", "Average")):
+        row = figures[figures.iloc[:, 0].str.startswith(label)].iloc[0]
+        at = next(number for number, name in enumerate(cells[0]) if name.startswith(heading))
+        assert [own[at], today[at]] == [re.sub(r"[^0-9.]", "", str(row.iloc[side])) for side in (1, 2)]
+    assert "2 existing" in today and "bold" not in html.split("Today</th>")[1].split("</tr>")[0]
+
+
 def test_how_many_counts_new_ones(opened: Opened) -> None:
     app = draft(opened, b"lat,lon\n45.0,-27.0\n", dataset="generated-300", k="3")
     app.button(key="use_existing").click().run()
@@ -182,7 +197,7 @@ def test_how_many_counts_new_ones(opened: Opened) -> None:
     assert told == pytest.approx(plan.reference_evaluation().mean_distance / 1000, abs=0.01)
     assert app.dataframe[0].value["New facilities"].tolist()[:2] == [0, 1]
     app.selectbox(key="against").set_value("average").run()
-    assert "next to the lowest-average plan (k-means++)" in text(app)
+    assert "compared with the lowest-average plan (k-means++)" in text(app)
     told = app.dataframe[0].value["Average distance, km (Lowest average)"][1]
     assert told == pytest.approx(plan.baseline_evaluation().mean_distance / 1000, abs=0.01)
 

@@ -1,4 +1,4 @@
-"""Lab: Newton beside SGD with its settings, and the paper's experiments."""
+"""Lab: the comparison of Newton and SGD with its settings, and the paper's experiments."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.experiment_settings import numbers
-from tests.pages.conftest import Opened, turn_to
+from tests.pages.conftest import Opened, text, turn_to
 from tkm_core.experiments import EXPERIMENTS
 
 
@@ -18,10 +18,6 @@ def lab(opened: Opened) -> AppTest:
     turn_to(app, "lab")
     assert not app.exception
     return app
-
-
-def text(app: AppTest) -> str:
-    return " ".join(block.value for block in app.markdown)
 
 
 def test_solvers_side_by_side(lab: AppTest) -> None:

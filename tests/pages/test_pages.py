@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import APP, PAGES, Opened, turn_to
+from tests.pages.conftest import APP, PAGES, Opened, text, turn_to, upload
 from tkm_core.measures import COUNTED, shown_in
 from tkm_core.version import VERSION
 
@@ -16,16 +16,8 @@ TABLE = b"name;lon;lat;population\n" + b"".join(
 
 def test_data_page_shows_what_is_in_use(opened: Opened) -> None:
     app = opened("data")
-    assert "Sacramento homes" in " ".join(block.value for block in app.markdown)
+    assert "Sacramento homes" in text(app)
     assert len(app.get("deck_gl_json_chart")) == 1
-
-
-def upload(opened: Opened, name: str, content: bytes) -> AppTest:
-    app = opened("data")
-    app.file_uploader[0].upload(name, content, "text/csv")
-    app.run()
-    assert not app.exception
-    return app
 
 
 def test_upload_is_understood_and_used_only_when_asked(opened: Opened) -> None:
@@ -36,13 +28,13 @@ def test_upload_is_understood_and_used_only_when_asked(opened: Opened) -> None:
     app.button(key="use_upload").click().run()
     assert not app.exception
     assert len(app.query_params["upload"]) >= 30
-    assert "465 pupils" in " ".join(block.value for block in app.markdown)
+    assert "465 pupils" in text(app)
 
 
 def test_corrections_are_taken(opened: Opened) -> None:
     app = upload(opened, "town.csv", TABLE)
     app.selectbox(key="fix_weight").set_value("none: every row is one").run()
-    assert "30 residents, each counted once" in " ".join(block.value for block in app.markdown)
+    assert "30 residents, each counted once" in text(app)
 
 
 def test_upload_without_coordinates_asks(opened: Opened) -> None:
@@ -57,11 +49,11 @@ def test_uploads_of_two_visitors_stay_apart(opened: Opened) -> None:
     mine.button(key="use_upload").click().run()
     token = mine.query_params["upload"]
     other = opened()
-    assert "932 homes" in " ".join(block.value for block in other.markdown)
+    assert "932 homes" in text(other)
     guessed = opened(dataset="upload", upload="B" * len(token))
     assert "no longer here" in guessed.warning[0].value
     shared = opened(dataset="upload", upload=token)
-    assert "465 residents" in " ".join(block.value for block in shared.markdown)
+    assert "465 residents" in text(shared)
 
 
 def test_removed_upload_is_gone(opened: Opened) -> None:
@@ -69,7 +61,7 @@ def test_removed_upload_is_gone(opened: Opened) -> None:
     mine.button(key="use_upload").click().run()
     token = mine.query_params["upload"]
     guest = opened("data", dataset="upload", upload=token)
-    assert "465 residents" in " ".join(block.value for block in guest.markdown)
+    assert "465 residents" in text(guest)
     assert not [button for button in guest.button if button.key == "forget"], "it is not theirs to remove"
     turn_to(mine, "data")
     mine.button(key="forget").click().run()
@@ -92,7 +84,7 @@ def test_help_has_its_parts(opened: Opened) -> None:
         "How to cite",
         "For researchers",
     ]
-    texts = " ".join(block.value for block in app.markdown)
+    texts = text(app)
     assert "straight lines" in texts
     assert f"EvenReach {VERSION}" in texts
 
@@ -114,4 +106,4 @@ def test_a_page_run_by_itself_hands_over_to_the_frame(page: str) -> None:
     app = AppTest.from_file(str(Path(APP).parent / "pages" / f"{page}.py"), default_timeout=60)
     app.run()
     assert not app.exception
-    assert "932 homes" in " ".join(block.value for block in app.markdown), "the frame opens its landing page"
+    assert "932 homes" in text(app), "the frame opens its landing page"

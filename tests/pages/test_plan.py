@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from pages.serving.jobs import tasks
 from pages.shared import background
 from pages.shared.cache import caches
-from tests.pages.conftest import SENT, Opened, live, turn_dial
+from tests.pages.conftest import SENT, Opened, live, text, turn_dial
 from tkm_core.planning import make_plan
 from tkm_core.residents import load_sample
 from tkm_core.stories import tell_budget, tell_plan
@@ -125,10 +125,30 @@ def test_colours(opened: Opened, colour: str, legend: str) -> None:
 
 
 def test_units_convert_the_standard(opened: Opened) -> None:
-    app = opened()
+    app = opened(standard="4")
     app.button_group(key="units").set_value("mi").run()
-    assert app.number_input(key="standard").value == 6.2
+    assert app.number_input(key="standard").value == 2.5 and app.query_params["standard"] == "2.5"
     assert "miles" in said(app)
+
+
+def test_the_standard_begins_with_one_that_fits_the_city(opened: Opened) -> None:
+    app = opened(dataset="san-francisco")
+    assert app.number_input(key="standard").value == 2.0 and "standard" not in app.query_params
+    app.button_group(key="units").set_value("mi").run()
+    assert app.number_input(key="standard").value == 1.2, "the same distance"
+    assert opened(dataset="san-francisco", units="mi").number_input(key="standard").value == 1.5, (
+        "round miles"
+    )
+    app.button_group(key="units").set_value("km").run()
+    app.selectbox(key="dataset").set_value("sacramento").run()
+    assert app.number_input(key="standard").value == 10.0, "another city, another standard"
+    app.number_input(key="k").set_value(30).run()
+    assert app.number_input(key="standard").value == 10.0, "it stays while facilities are added"
+    assert app.query_params["standard"] == "10", "who opens the link sees the same"
+    app.number_input(key="standard").set_value(7.0).run()
+    app.selectbox(key="dataset").set_value("san-francisco").run()
+    assert app.number_input(key="standard").value == 7.0, "what somebody chose stays"
+    assert opened(dataset="san-francisco", standard="5").number_input(key="standard").value == 5.0
 
 
 def test_streets_only_when_asked_for(opened: Opened) -> None:
@@ -156,17 +176,22 @@ def test_many_residents_become_cells(opened: Opened) -> None:
     assert any("too many residents for single points" in text for _, text in live(app).map["legend"])
 
 
+def downloads(app: AppTest) -> AppTest:
+    """Open the downloads as a click does."""
+    return app.button(key="download").click().run()
+
+
 def saves(app: AppTest) -> list[str]:
-    return [button.proto.label for button in app.get("download_button")]
+    """Which files can be saved at once."""
+    return [button.proto.label for button in downloads(app).get("download_button")]
 
 
 def make_allocations(app: AppTest) -> None:
     """Ask for the file, and wait until it is made or a sentence says why not."""
-    app.button(key="make_allocations").click().run()
+    downloads(app).button(key="make_allocations").click().run()
     end = time.monotonic() + 60
-    while app.get("progress") and time.monotonic() < end:
+    while downloads(app).get("progress") and time.monotonic() < end:
         time.sleep(0.1)
-        app.run()
     assert not app.exception
 
 
@@ -174,7 +199,7 @@ def test_a_table_of_many_residents_is_made_first_and_then_saved(opened: Opened) 
     app = opened(dataset="generated-12k", k="3")
     assert "Facilities" in saves(app)
     assert "Who goes where" not in saves(app)
-    app.selectbox(key="table_format").set_value("csv").run()
+    downloads(app).selectbox(key="table_format").set_value("csv").run()
     first, other = (float(live(app).plan["values"][at]) for at in (10, 30))
     turn_dial(app, first)
     make_allocations(app)
@@ -209,16 +234,16 @@ def test_a_table_in_the_making_shows_its_place_in_line_and_can_be_stopped(
     left, waits = endless("waiting in line, 2 jobs before it")
     app = opened(dataset="generated-12k", k="5")
     monkeypatch.setattr(tasks, "table", waits)
-    app.button(key="make_allocations").click().run()
+    downloads(app).button(key="make_allocations").click().run()
     assert (
-        app.get("progress")[0].proto.text == "Who goes where at t = 0.25: waiting in line, 2 jobs before it"
+        downloads(app).get("progress")[0].proto.text
+        == "Who goes where at t = 0.25: waiting in line, 2 jobs before it"
     )
     turn_dial(app, 1.0)
     assert "dial is at t = 1." in said(app), "the dial goes on turning"
-    app.button(key="stop_background").click().run()
+    downloads(app).button(key="stop_background").click().run()
     assert left.wait(10)
-    app.run()
-    assert not app.get("progress") and not app.error
+    assert not downloads(app).get("progress") and not app.error
     assert app.button(key="make_allocations").label == "Who goes where: make the file"
 
 
@@ -227,7 +252,7 @@ def test_a_table_nobody_waits_for_is_given_up(opened: Opened, monkeypatch: pytes
     app = opened(dataset="generated-12k", k="5")
     monkeypatch.setattr(tasks, "table", waits)
     monkeypatch.setattr(background, "LINGER", 0.2)
-    app.button(key="make_allocations").click().run()
+    downloads(app).button(key="make_allocations").click().run()
     assert not left.is_set()
     monkeypatch.setattr(runtime, "exists", lambda: True)
     monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(is_active_session=lambda _: False))
@@ -273,7 +298,7 @@ def test_a_pinned_facility_stays_and_counts_as_one_of_k(opened: Opened) -> None:
     pinned = make_plan(load_sample("sacramento"), 3, fixed_lonlat=[[-121.2, 38.6]], with_t=0.25)
     longest = [round(plan.evaluation(plan.index(0.25)).largest_distance / 1000, 1) for plan in (pinned, free)]
     cost = longest[0] - longest[1]
-    told = " ".join(block.value for block in app.markdown)
+    told = text(app)
     assert (
         f"One facility is pinned: the longest trip is {abs(cost):.1f} km {'longer' if cost > 0 else 'shorter'}"
         in told
@@ -302,8 +327,7 @@ def test_k_beyond_the_places_is_lowered_with_a_notice(opened: Opened) -> None:
 def test_the_plans_that_need_discussing_turn_the_dial(opened: Opened) -> None:
     app = opened(dataset="toulouse", k="4")
     assert not any("all you need to discuss" in part.value for part in app.markdown), "only where asked for"
-    app.session_state["portfolio"] = True  # what a click on it does; AppTest cannot open one
-    app.run()
+    app.button(key="shortlist").click().run()
     assert any("all you need to discuss" in part.value for part in app.markdown)
     shown = [
         button for button in app.button if str(button.key).startswith("portfolio_") and not button.disabled
@@ -311,4 +335,5 @@ def test_the_plans_that_need_discussing_turn_the_dial(opened: Opened) -> None:
     before = live(app).t
     shown[-1].click().run()
     assert live(app).t != before
+    app.button(key="shortlist").click().run()
     assert app.button(key=str(shown[-1].key)).disabled, "it is the one on the map"

@@ -1,4 +1,4 @@
-"""A plan opened from a file is seen by who opened it and who gets the link, and by nobody else."""
+"""A plan opened from a file is visible to its visitor and to those who get the link, and to nobody else."""
 
 import json
 from dataclasses import fields, replace

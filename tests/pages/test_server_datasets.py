@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from pages.serving import server_datasets
-from tests.pages.conftest import Opened, live, turn_to
+from tests.pages.conftest import Opened, live, text, turn_to
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_dataset_is_planned_from_cells_that_say_so(opened: Opened, folder, mon
     found = server_datasets.listed(str(folder))
     monkeypatch.setattr("pages.shared.server_datasets.listed", lambda: found)
     app = opened("data")
-    assert "Datasets of this server" in " ".join(block.value for block in app.markdown)
+    assert "Datasets of this server" in text(app)
     app.button(key="take_server_homes").click().run(timeout=120)
     assert not app.exception
     told = " ".join(block.value for block in app.sidebar.markdown)
@@ -53,4 +53,4 @@ def test_a_dataset_is_planned_from_cells_that_say_so(opened: Opened, folder, mon
     assert not app.exception
     assert len(live(app).sites()) == app.session_state["k"]
     turn_to(app, "data")
-    assert "maps, charts and figures show cells" in " ".join(block.value for block in app.markdown)
+    assert "maps, charts and figures show cells" in text(app)

@@ -16,7 +16,7 @@ from pages.live_map import Drawing, Site, Zone
 from pages.serving.jobs import files, tasks
 from pages.shared import proofs
 from pages.shared.rules import Places
-from tests.pages.conftest import SENT, Opened, live, turn_to
+from tests.pages.conftest import SENT, Opened, live, turn_to, unfold
 from tkm_core.planning import make_plan
 from tkm_core.progress import silent
 from tkm_core.residents import SAMPLES, Zones, load_sample
@@ -184,7 +184,7 @@ def test_how_many_answers_for_the_standard_with_proof(opened: Opened) -> None:
         for k in range(1, 17)
         if any(near[:, list(each)].any(axis=1).all() for each in combinations(range(16), k))
     )
-    assert f"The fewest facilities on these sites so that no resident is farther than 8 km: {truth}." in text(
+    assert f"The fewest facilities on these sites that bring every resident within 8 km: {truth}." in text(
         app
     )
     assert f"It is proven that {truth - 1}" in text(app)
@@ -196,7 +196,7 @@ def test_groups_that_count_the_same_move_the_plan(opened: Opened) -> None:
     """The worker that places the facilities knows groups by number only."""
     app = opened("plan", dataset="generated", k="3", t="0")
     before = live(app).sites()
-    app.toggle(key="equal_here").set_value(True).run()
+    unfold(app, "groups_part").toggle(key="equal_here").set_value(True).run()
     assert not app.error
     assert app.query_params["equal"] == "1"
     assert "Every group counts the same in placing" in text(app)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages.conftest import Opened, live, turn_to
+from tests.pages.conftest import Opened, live, text, turn_to
 from tkm_core.export import plan_json
 from tkm_core.planning import make_plan
 from tkm_core.residents import load_sample
@@ -34,6 +34,6 @@ def test_the_dial_has_the_settings_of_the_plan(opened: Opened, settings: list[fl
 
 def test_how_many_takes_the_setting_of_the_link_itself(opened: Opened) -> None:
     app = opened("how_many", dataset="generated-300", k="2", t="0.2987")
-    assert "the fairness dial at t = 0.2987, next to" in " ".join(block.value for block in app.markdown)
+    assert "the fairness dial at t = 0.2987, compared with" in text(app)
     app = opened("how_many", dataset="generated-300", k="2", t="inf")
-    assert "the fairness dial at t = ∞, next to" in " ".join(block.value for block in app.markdown)
+    assert "the fairness dial at t = ∞, compared with" in text(app)

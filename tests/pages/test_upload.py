@@ -6,7 +6,7 @@ import zipfile
 
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Opened, turn_to
+from tests.pages.conftest import Opened, text, turn_to, upload
 
 SWISS = (
     "Ort;E;N\n" + "".join(f"p{i};{2600000 + 90 * i};{1200000 + 70 * (i % 9)}\n" for i in range(60))
@@ -16,23 +16,10 @@ HOMES = b"lon,lat,households\n" + b"".join(
 )
 
 
-def upload(opened: Opened, name: str, content: bytes) -> AppTest:
-    app = opened("data")
-    app.file_uploader(key="upload").upload(name, content, "text/csv").run()
-    assert not app.exception
-    return app
-
-
-def text(app: AppTest) -> str:
-    return " ".join(block.value for block in app.markdown)
-
-
 def test_likely_reference_systems_are_one_click_away(opened: Opened) -> None:
     app = upload(opened, "orte.csv", SWISS)
     assert "does not say which reference system" in app.error[0].value and "crs=" not in app.error[0].value
-    assert "Facilities that exist already" not in [header.value for header in app.header], (
-        "one thing at a time"
-    )
+    assert "Existing facilities" not in [header.value for header in app.header], "one thing at a time"
     app.button(key="fix_crs_EPSG:2056").click().run()
     assert "60 rows read, 60 kept" in app.success[0].value
     assert app.selectbox(key="fix_crs").value == "EPSG:2056"

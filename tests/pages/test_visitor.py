@@ -1,4 +1,4 @@
-"""Whoever asks for work is known to the job pool, wherever in a page the asking is done."""
+"""The job pool knows which visitor asked for work, wherever in a page it was asked for."""
 
 from typing import Any
 
@@ -36,6 +36,7 @@ def test_plans_files_and_work_beside_a_page_are_asked_for_by_their_visitor(
     opened: Opened, noted: list[tuple[str, Asker]]
 ) -> None:
     app: AppTest = opened(dataset="generated-12k", k="7")
+    app.button(key="download").click().run()
     app.button(key="make_allocations").click().run()  # a callback, and then a thread beside the page
     data = opened("data")
     data.file_uploader(key="upload").upload("t.csv", b"lon,lat\n1.4,43.6\n1.5,43.7\n", "text/csv").run()

@@ -40,7 +40,7 @@ def slow_on_one(blocks, slow):
     """Ten times as slow on one worker; returns who did how many runs."""
     name = str(get_worker().name)
     for _ in blocks:
-        time.sleep(0.5 if name == slow else 0.05)
+        time.sleep(1.0 if name == slow else 0.1)
     return {name: 1}
 
 

@@ -42,6 +42,26 @@ def test_files_arrays_and_tables_give_the_same_rows(tmp_path):
     assert rows_of(X) is None
 
 
+def test_files_on_object_storage(tmp_path):
+    """Through fsspec, as s3:// is: a folder and a glob of a store that has no disk."""
+    import fsspec
+
+    write(tmp_path, X, PEOPLE)
+    store = fsspec.filesystem("memory")
+    store.put(str(tmp_path), "/bucket/homes", recursive=True)
+    try:
+        for path in ("memory://bucket/homes", "memory://bucket/homes/part-*.parquet"):
+            same(rows_of(path, "people"))
+        with pytest.raises(PartitionError, match="No Parquet file is called “memory://bucket/towns"):
+            rows_of("memory://bucket/towns/*.parquet")
+        rows = rows_of("memory://bucket/homes", "people")
+        store.rm("/bucket/homes/part-1.parquet")
+        with pytest.raises(PartitionError, match=r"part-1.parquet” cannot be read"):
+            gathered(rows)
+    finally:
+        store.rm("/bucket", recursive=True)
+
+
 def test_partitions_in_folders_and_chosen_columns(tmp_path):
     table = pa.table(
         {"y": X[:, 1], "x": X[:, 0], "people": PEOPLE.astype(int), "town": np.arange(5_000) // 1_700}

@@ -1,4 +1,4 @@
-"""Plans for residents beyond memory against the same plan with all of them in memory."""
+"""Plans for residents beyond memory, compared with the same plan in memory."""
 
 import geopandas as gpd
 import numpy as np

@@ -75,7 +75,7 @@ def test_streets_know_of_the_river_and_straight_lines_do_not(plan: Plan) -> None
     ours, theirs = plan.evaluation(0), other.evaluation(0)
     assert ours.mean_distance < theirs.mean_distance
     assert plan.evaluation(2).largest_distance <= other.evaluation(2).largest_distance
-    with pytest.raises(ValueError, match="goes by straight lines itself"):
+    with pytest.raises(ValueError, match="is itself measured in straight lines"):
         by_straight_lines(other.straight)
 
 
@@ -101,7 +101,7 @@ def test_kmeans_by_straight_lines_is_a_reference_that_everything_follows(plan: P
     story = tell_plan(against, 0, unit="min")
     assert "in the plan by straight lines" in story.text
     assert "k-means++, moved to the nearest junctions" in story.context
-    with pytest.raises(ValueError, match="goes by straight lines itself"):
+    with pytest.raises(ValueError, match="is itself measured in straight lines"):
         tkm.make_plan(plan.residents, 2, t=[0]).against(BY_STRAIGHT_LINES)
 
 
@@ -121,7 +121,7 @@ def test_methods_are_compared_along_the_streets(plan: Plan, town: tkm.Residents)
     assert "min" in plan._repr_html_()
     assert "km" not in plan._repr_html_()
     assert "k-means++ and JKL plan by straight lines" in rules_apply(found, rules)
-    page = methods_charts.method_table(found, Look(unit="min"), stand=rules.where_words)
+    page = methods_charts.method_table(found, Look(unit="min"), plan=plan)
     assert page.count("2, on junctions") == 3
     alone = judge_by_rules(plan, solve(town, "kmeans++", 2, t=1.0, patience=10), t=1.0)
     assert alone.evaluation.mean_distance == pytest.approx(usual.evaluation.mean_distance)

@@ -72,7 +72,7 @@ def test_it_is_told_in_a_sentence(plan: Plan) -> None:
 
 
 def test_who_goes_straight_has_no_catchments(town: tkm.Residents, plan: Plan) -> None:
-    with pytest.raises(ValueError, match="does not go along any"):
+    with pytest.raises(ValueError, match="not measured along any"):
         catchments(make_plan(town, 1, t=[0]), 0)
     with pytest.raises(ValueError, match="There is no facility 2"):
         catchments(plan, 0, 2)

@@ -13,6 +13,7 @@ from tkm_core.methods import FOR_ANYONE, METHODS, describe
 from tkm_core.planning.methods_compared import (
     Compared,
     best,
+    decimals,
     facility_numbers,
     judge,
     methods_for,
@@ -93,8 +94,7 @@ def test_verdict_names_who_is_ahead(compared: list[Compared]) -> None:
 def test_best_is_best_as_shown(compared: list[Compared]) -> None:
     for key, measure in shown_in(COMPARED).items():
         exact = [measure.of(one.evaluation, "km") for one in compared]
-        digits = 2 if max(value for value in exact if np.isfinite(value)) < 10 else 1
-        values = [round(value, digits) for value in exact]
+        values = [round(value, decimals(compared, key, "km")) for value in exact]
         top = max(values) if measure.more_is_better else min(values)
         assert best(compared, key, "km") == [value == top for value in values]
 

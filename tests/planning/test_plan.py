@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
+from tests.listening import reports_and_stops
 from tkm_core.clustering.path import TiltedPath
 from tkm_core.evaluation import evaluate
 from tkm_core.measures import MEASURES
@@ -153,9 +154,8 @@ def test_curve_on_cells_keeps_its_stated_error(monkeypatch):
     for name in ("mean_distance", "median_distance", "p90_distance", "p95_distance", "worst_decile_mean"):
         assert (np.abs(getattr(cells, name) - getattr(exact, name)) <= cells.error).all()
         assert abs(cells.baseline[name] - exact.baseline[name]) <= cells.error
-        assert not np.array_equal(
-            getattr(cells, name), getattr(exact, name)
-        )  # it is the cells that were measured
+        # It is the cells that were measured.
+        assert not np.array_equal(getattr(cells, name), getattr(exact, name))
     np.testing.assert_allclose(cells.largest_distance, exact.largest_distance, rtol=1e-12)
 
 
@@ -334,20 +334,7 @@ def test_existing_facility_off_the_earth_gets_a_sentence(city, place):
 
 
 def test_progress_grows_to_the_end_and_cancels(city):
-    seen = []
-    make_plan(city, 3, t=[0, 0.1, 1], progress=lambda share, _text: seen.append(share))
-    assert seen == sorted(seen)
-    assert seen[-1] == pytest.approx(1)
-
-    class StopError(Exception):
-        pass
-
-    def stop(share, _text):
-        if share > 0.3:
-            raise StopError
-
-    with pytest.raises(StopError):
-        make_plan(city, 3, t=[0, 0.1, 1], progress=stop)
+    reports_and_stops(lambda progress: make_plan(city, 3, t=[0, 0.1, 1], progress=progress))
 
 
 def test_large_city_starts_from_cells_and_ends_on_everybody(monkeypatch):

@@ -1,4 +1,4 @@
-"""What a plan is compared with: today, the lowest average or a saved plan, held against plain definitions."""
+"""What a plan is compared with: today, the lowest average or a saved plan, checked against plain definitions."""
 
 import json
 import re

@@ -176,7 +176,7 @@ def test_facilities_stand_where_zones_allow() -> None:
     free = make_plan(home, 3, t=[0.0])
     assert out.evaluation(0).sse >= free.evaluation(0).sse * (1 - 1e-9)
     assert out.rules.sentences() == ("No facility may stand in the zone “Old town”.",)
-    assert "mesh" in out.remarks[0]
+    assert "grid with a spacing" in out.remarks[0]
     both = make_plan(home, 3, not_in=centre, capacity=home.weights.sum() / 2, t=[0.0])
     assert not rim.holds(both.path_lonlat.reshape(-1, 2)).any()
     assert (both.evaluation(0).population <= home.weights.sum() / 2 * (1 + 1e-9)).all()

@@ -26,24 +26,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tests.residents.conftest import write_town
+from tests.residents.conftest import RASTERS, SUFFIXES, write_town
 from tests.residents.crafted_excel import xls_bytes
 from tkm_core.residents import ResidentsError, load_residents, reference_systems
 
 CASES = Path(__file__).parent / "cases"
-WRITTEN = (
-    ".csv",
-    ".tsv",
-    ".xlsx",
-    ".geojson",
-    ".gpkg",
-    ".shp.zip",
-    ".kml",
-    ".parquet",
-    ".geoparquet",
-    ".csv.gz",
-    ".tif",
-)
+WRITTEN = tuple(suffix for suffix in (*SUFFIXES, *RASTERS) if suffix != ".shp")  # which is not one file
 FORMATS = (*WRITTEN, ".xls", ".zip", ".link.geojson", ".link.kml")
 SECONDS, MEGABYTES, BATCH = 20, 4_000, 25
 EDGES = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFE, 0xFFFFFFFF, 1 << 40, (1 << 63) - 1)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import geopandas as gpd
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 import shapely
@@ -135,6 +136,31 @@ def test_a_grid_used_beyond_its_area_is_read_with_a_remark(tmp_path: Path) -> No
     )
 
 
+@pytest.mark.parametrize(
+    ("file", "columns"),
+    [("tokyo.csv", ("x", "y")), ("homes.csv", ("X座標", "Y座標")), ("homes.csv", ("x", "y"))],
+)
+def test_a_bare_table_of_tokyo_is_not_taken_for_iceland(file: str, columns: tuple[str, str]) -> None:
+    """In the grid of Osaka, which its own area's neighbours use, too."""
+    rng = np.random.default_rng(1)
+    tokyo = np.column_stack([rng.normal(139.7, 0.1, 60), rng.normal(35.68, 0.1, 60)])
+    points = gpd.GeoSeries(gpd.points_from_xy(*tokyo.T), crs=4326).to_crs(2448)
+    table = pd.DataFrame(dict(zip(columns, (points.x, points.y), strict=True))).to_csv(index=False).encode()
+    with pytest.raises(ResidentsError) as caught:
+        load_residents(table, name=file)
+    found = [name for _, name in caught.value.suggestions]
+    assert all("Japan" in name for name in found)
+    if (
+        columns == ("x", "y") and file == "homes.csv"
+    ):  # nothing speaks for Japan, and nothing for anywhere else
+        assert not found and "whoever made the file knows it" in str(caught.value)
+    else:
+        assert "JGD2000 / Japan Plane Rectangular CS VI" in found
+    residents = load_residents(table, crs=2448)
+    np.testing.assert_allclose(residents.lonlat, tokyo, atol=1e-7)
+    assert "245 km outside the official area" in residents.report.warnings[0]
+
+
 def test_a_grid_that_leads_to_the_open_sea_is_refused(tmp_path: Path) -> None:
     """Numbers of Tokyo's own zone, said to be Swiss."""
     points = gpd.GeoDataFrame(
@@ -148,7 +174,7 @@ def test_a_grid_that_leads_to_the_open_sea_is_refused(tmp_path: Path) -> None:
     assert caught.value.needs == "crs"
 
 
-@pytest.mark.parametrize("name", ["Straße", "place", "Émile"])
+@pytest.mark.parametrize("name", ["Straße", "place", "Émile", "Köln, Deutz"])
 @pytest.mark.parametrize("mark", ["¬", "¦", "§"])
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
 def test_a_separator_beyond_ascii_is_no_letter(name: str, mark: str, encoding: str) -> None:

@@ -176,7 +176,7 @@ def test_prj_of_another_country(tmp_path):
 
 @pytest.mark.parametrize("crs", ["EPSG:999999", "Atlantis", "epsg:abc"])
 def test_unknown_reference_system(crs):
-    with pytest.raises(ResidentsError, match="is no reference system"):
+    with pytest.raises(ResidentsError, match="is not a reference system"):
         load_residents(as_csv(PARIS, "lon", "lat"), crs=crs)
 
 

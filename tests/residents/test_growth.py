@@ -1,4 +1,4 @@
-"""The work of reading grows with the file and no faster; what would grow without end is bounded."""
+"""The work of reading grows no faster than the file; whatever could grow without end is limited."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""A full disk is not the file's fault: an intact file is never called damaged, and nothing else gets raw words."""
+"""A full disk is not the file's fault: an intact file is never called damaged, and no raw error is shown."""
 
 import errno
 import gzip

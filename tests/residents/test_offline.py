@@ -147,9 +147,8 @@ def binary_cases(folder: Path, url: str) -> None:
         {"link": [f"{url}/a", f"/vsicurl/{url}/b"]},
         geometry=[shapely.Point(-74, 40.7), shapely.Point(-74.1, 40.8)],
     )
-    points.set_crs(4267).to_file(
-        folder / "nad27.gpkg"
-    )  # carried to degrees of today by grids that PROJ may fetch
+    # Carried to degrees of today by grids that PROJ may fetch.
+    points.set_crs(4267).to_file(folder / "nad27.gpkg")
     points.set_crs(4267).to_file(folder / "nad27.shp")
     points.set_crs(4267).to_parquet(folder / "nad27.parquet")
     write_raster(folder / "nad27.tif", np.ones((2, 2), dtype=np.float32), (-74.0, 40.7, 0.01), crs=4267)

@@ -1,4 +1,4 @@
-"""Population rasters: every cell with people is a resident; sums are kept, whatever is cut out or made coarser."""
+"""Population rasters: every cell with people is a resident; clipping and merging cells keeps the sums."""
 
 import gzip
 import subprocess
@@ -70,8 +70,8 @@ def test_no_data_negative_and_absurd_cells_are_left_out_and_counted(tmp_path, ce
     np.testing.assert_array_equal(residents.weights, cells[sound])
     report = str(residents.report)
     assert "2,400 cells of the raster read: 8 without data" in report
-    assert "7 cells with a negative number left out" in report
-    assert "2 cells with more people than the world has left out" in report
+    assert "7 cells with a negative number: left out" in report
+    assert "2 cells with more people than the world has: left out" in report
 
 
 @pytest.mark.parametrize("wanted", [1, 2, 37, 400, 5_000])

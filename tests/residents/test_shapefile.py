@@ -1,4 +1,4 @@
-"""Shapefiles as offices write them: accents without a word on the encoding, in the table and in the .prj."""
+"""Shapefiles as offices write them: accents without a stated encoding, in the table and in the .prj."""
 
 import zipfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How many people live at each point: what is taken for a population, what is only proposed, what never."""
+"""How many people live at each point: which columns are used as population, only proposed, or never used."""
 
 import numpy as np
 import pandas as pd

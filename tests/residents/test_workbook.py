@@ -1,4 +1,4 @@
-"""Excel: a workbook is looked through before it is read, and one that would abort the reader gets a sentence."""
+"""Excel: a workbook is checked before it is read, and one that would crash the reader gets a sentence."""
 
 import pytest
 

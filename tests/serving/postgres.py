@@ -50,9 +50,8 @@ class Postgres:
         self.programs = programs
         self.home = Path(tempfile.mkdtemp(prefix="evenreach-postgres-"))
         self.port = free_port()
-        self.user: dict[str, Any] = (
-            {"user": "nobody"} if os.geteuid() == 0 else {}
-        )  # it refuses to run as root
+        # It refuses to run as root.
+        self.user: dict[str, Any] = {"user": "nobody"} if os.geteuid() == 0 else {}
         if self.user:
             shutil.chown(self.home, "nobody")
         self._run(

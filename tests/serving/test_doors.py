@@ -168,7 +168,7 @@ def test_the_api_stands_behind_the_same_doors(server: Running, guarded: Running)
         status, said = ask(server, "GET", "/api/samples", source="127.0.0.9")
         assert (status, "open pages" in json.loads(said)["detail"]) == (429, True)
     status, said = ask(guarded, "GET", f"{BASE}/api/samples")
-    assert (status, "wants a person's token" in json.loads(said)["detail"]) == (401, True)
+    assert (status, "needs a person's token" in json.loads(said)["detail"]) == (401, True)
     assert ask(guarded, "GET", f"{BASE}/api/samples", Cookie=f"_streamlit_user={cookie(SECRET)}")[0] == 401
     assert ask(guarded, "GET", f"{BASE}/api/openapi.json")[0] == 200
     for wrong, status in ((b"x", 422), (b"", 422)):

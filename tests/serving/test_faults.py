@@ -38,7 +38,7 @@ def clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, clock: Path) -> Iterator[Running]:
-    settings = {"PYTHONPATH": str(clock.parent), "EVENREACH_WORKER_MEMORY_MB": "700"}
+    settings = {"PYTHONPATH": str(clock.parent), "EVENREACH_WORKER_MEMORY_MB": "600"}
     with Running(tmp_path_factory.mktemp("server"), **settings) as running:
         yield running
 

@@ -1,4 +1,4 @@
-"""SECURITY.md promises only what a test holds, and names the test."""
+"""SECURITY.md promises only what a test verifies, and names the test."""
 
 import re
 from pathlib import Path

@@ -55,14 +55,6 @@ class Running(Server):
     def lines(self) -> list[dict[str, object]]:
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
 
-    def workers(self) -> list[int]:
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").parent.parent
-        found = [int(pid) for task in children.glob("*/children") for pid in task.read_text().split()]
-        # readers come and go with the files they read
-        return [
-            pid for pid in found if b"pages.serving.jobs.tasks" in Path(f"/proc/{pid}/cmdline").read_bytes()
-        ]
-
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:

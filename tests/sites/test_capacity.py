@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, kron, vstack
 
-from tests.sites.truth import every_plan, slow_cost
+from tests.sites.truth import city, every_plan, slow_cost
 from tkm_core import Capacity, capacity_path, site_path, tilted_path
 from tkm_core.sites import plane
 from tkm_core.sites.transport import assign
@@ -112,14 +112,8 @@ def test_plans_with_limited_room_against_every_choice(seed, t):
     )
 
 
-def town(n=300, m=25, seed=1):
-    rng = np.random.default_rng(seed)
-    X, S = rng.normal(size=(n, 2)), rng.normal(size=(m, 2))
-    return np.sqrt(((X[:, None] - S[None]) ** 2).sum(axis=2)), rng.integers(1, 50, n).astype(float)
-
-
 def test_room_is_kept_along_the_whole_dial():
-    D, w = town()
+    D, w = city(300, 25, seed=1)
     most = 1.1 * w.sum() / 4
     path = site_path(D, 4, t=[0, 0.1, 1, 10, 1e4, np.inf], sample_weight=w, capacity=most, random_state=0)
     free = site_path(D, 4, t=path.t, sample_weight=w, random_state=0)
@@ -131,7 +125,7 @@ def test_room_is_kept_along_the_whole_dial():
 
 
 def test_ample_room_changes_nothing():
-    D, w = town()
+    D, w = city(300, 25, seed=1)
     free = site_path(D, 3, t=[0, 1, np.inf], sample_weight=w, random_state=0)
     ample = site_path(D, 3, t=[0, 1, np.inf], sample_weight=w, capacity=w.sum(), random_state=0)
     assert ample.city_cost == pytest.approx(free.city_cost, rel=1e-6)

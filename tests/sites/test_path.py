@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.sites.truth import DIAL, brute_force, site_problems, slow_cost
+from tests.sites.truth import DIAL, brute_force, city, site_problems, slow_cost
 from tkm_core import UnreachableError, site_path
 
 
@@ -48,12 +48,6 @@ def test_costs_and_assignments_are_those_of_the_sites(problem):
         assert (D[live, served[live]] == d[live]).all()
         assert np.array_equal(served == -1, np.isinf(d))
         assert path.city_cost[i] == pytest.approx(slow_cost(d[live] ** 2, w[live], t), rel=1e-9, abs=1e-12)
-
-
-def city(n=120, m=40, seed=0):
-    rng = np.random.default_rng(seed)
-    X, S = rng.normal(size=(n, 2)), rng.normal(size=(m, 2))
-    return np.sqrt(((X[:, None] - S[None]) ** 2).sum(axis=2)), rng.integers(1, 50, n).astype(float)
 
 
 def test_the_same_seed_gives_the_same_path():

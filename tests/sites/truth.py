@@ -21,6 +21,13 @@ def slow_cost(f, w, t):
     return top + math.log1p(math.fsum(z) / math.fsum(w)) / t
 
 
+def city(n=120, m=40, seed=0):
+    """Distances of residents from sites on a plane, and the people of each."""
+    rng = np.random.default_rng(seed)
+    X, S = rng.normal(size=(n, 2)), rng.normal(size=(m, 2))
+    return np.sqrt(((X[:, None] - S[None]) ** 2).sum(axis=2)), rng.integers(1, 50, n).astype(float)
+
+
 @st.composite
 def site_problems(draw, max_n=25, max_m=10):
     """(distances, weights, k, fixed): any mix of planes, tables, ties, missing ways and zero weights."""

@@ -1,4 +1,4 @@
-"""What one more facility buys, in a sentence that never says 0.0."""
+"""What one more facility brings, in a sentence that never says 0.0."""
 
 import pytest
 

@@ -49,7 +49,7 @@ def test_one_gains_three_pay():
         "The farthest home comes 3.0 km closer; the average trip gets 1.5 km longer, "
         "and 75 % of homes travel farther than in the lowest-average plan."
     )
-    assert story.detail_text == "Those who travel farther lose 3.0 km. 25 % of homes gain 3.0 km."
+    assert story.detail_text.startswith("Those who travel farther lose 3.0 km. 25 % of homes gain 3.0 km.")
     assert [part.tone for part in story.headline if part.tone] == ["better", "worse", "worse"]
     assert (story.losers, story.gainers) == (3, 1)
 
@@ -73,9 +73,7 @@ def test_everything_worse_is_said_plainly():
     assert "and 75 % of homes travel farther than in the lowest-average plan." in story.headline_text
     assert "50.0 points fewer homes are within 5 km" in story.detail_text
     worse = told([0, 0], [9000], [1000], people="homes")
-    assert worse.detail_text.endswith(
-        "On none of these figures is this plan better than the lowest-average plan."
-    )
+    assert worse.detail_text.endswith("None of these figures is better than in the lowest-average plan.")
 
 
 def test_everything_better_says_that_nobody_pays():

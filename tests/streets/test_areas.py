@@ -1,4 +1,4 @@
-"""Water and parks for the ground of a map."""
+"""Water and parks for the background of a map."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Broken and hostile road files: a sentence each, and no memory to speak of."""
+"""Broken and hostile road files: each gets a sentence and takes little memory."""
 
 import gzip
 import struct
@@ -145,7 +145,7 @@ def test_no_street_at_all() -> None:
 
 def test_one_way_streets_without_return() -> None:
     line = as_xml({1: (0.0, 0.0), 2: (STEP, 0.0)}, [([1, 2], {**STREET, "oneway": "yes"})])
-    refused(line, "no part in which one gets from one place to another and back", mode="car")
+    refused(line, "no connected part in which people can get from one place to another and back", mode="car")
 
 
 @pytest.mark.parametrize(

@@ -73,9 +73,8 @@ def test_columns_are_recognised_by_name_and_used_by_cars_only() -> None:
     long, high = 3 * STEP * 111_554 * np.cos(np.radians(LAT)), STEP * 111_270
     assert drive.travel_times([west], [east])[0, 0] == pytest.approx(long / 1000, rel=2e-3)
     back = drive.travel_times([east], [west])[0, 0]
-    assert back == pytest.approx(
-        (long + 2 * high) / 1000, rel=2e-3
-    )  # by the row above, which runs to the west
+    # By the row above, which runs to the west.
+    assert back == pytest.approx((long + 2 * high) / 1000, rel=2e-3)
     middle_west, middle_east = [LON + STEP / 2, LAT + 2 * STEP], [LON + 0.9 * STEP, LAT + 2 * STEP]
     slow = drive.travel_times([middle_west], [middle_east])[0, 0]  # a limit of 0 is unknown: 30 km/h
     assert slow == pytest.approx(0.4 / 3 * long / 500, rel=2e-3)
@@ -138,7 +137,7 @@ def test_multilines_are_taken_apart_and_points_left_out() -> None:
     streets = tkm.load_streets(mixed.to_json().encode())
     expected = tkm.load_streets(frame.to_json().encode())
     np.testing.assert_allclose(streets.travel_times(PLACES, PLACES), expected.travel_times(PLACES, PLACES))
-    assert "1 feature of the layer is no lines" in str(streets.report)
+    assert "1 feature of the layer is not a line and was left out" in str(streets.report)
 
 
 def test_the_layer_of_lines_is_taken_out_of_several(tmp_path: Path) -> None:
@@ -156,12 +155,12 @@ def test_a_missing_reference_system_is_asked_for(tmp_path: Path) -> None:
     packed(blocks().to_crs(25833), tmp_path, "zip")
     (tmp_path / "roads.prj").unlink()
     file = tmp_path / "roads.shp"
-    with pytest.raises(tkm.StreetsError, match="does not say its reference system") as caught:
+    with pytest.raises(tkm.StreetsError, match="does not state its reference system") as caught:
         tkm.load_streets(file)
     assert caught.value.needs == "crs"
     streets = tkm.load_streets(file, crs="EPSG:25833")
     assert streets.lonlat[:, 0].min() == pytest.approx(LON, abs=1e-5)
-    with pytest.raises(tkm.StreetsError, match="is no reference system"):
+    with pytest.raises(tkm.StreetsError, match="is not a reference system"):
         tkm.load_streets(file, crs="EPSG:nonsense")
 
 

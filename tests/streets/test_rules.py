@@ -141,11 +141,11 @@ def test_the_whole_table_may_be_given_back() -> None:
     ("rules", "sentence"),
     [
         ({"modes": {"walk": {"speed": 0}}}, "not between 0.5 and 200"),
-        ({"modes": {"walk": {"speed": "fast"}}}, "not of the form"),
+        ({"modes": {"walk": {"speed": "fast"}}}, "do not have the form"),
         ({"modes": {"walk": {"sped": 5}}}, "no part “modes.walk.sped”"),
         ({"modes": 5}, "“modes” must be a table"),
         ({"classes": {"steps": {"walk": 4000}}}, "not between"),
-        ({"classes": {"new": 5}}, "not of the form"),
+        ({"classes": {"new": 5}}, "do not have the form"),
         ("there-is-no-such-file.toml", "cannot be read as TOML"),
     ],
 )

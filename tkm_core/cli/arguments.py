@@ -1,4 +1,4 @@
-"""What the command line takes: its commands, their options and what each value may be."""
+"""Argument parser of the command line: commands, options and their values."""
 
 import argparse
 import math
@@ -21,25 +21,26 @@ READING = {
     "decimal": "sign in the numbers of a text file",
     "sheet": "of a workbook",
     "layer": "of a GeoPackage, or band of a raster",
-    "within": "file of polygons: who lives outside of them is left out",
+    "within": "file of polygons: residents outside them are left out",
 }
 Command = Callable[[argparse.Namespace], int]
 STREET_COLUMNS = {
     "road_class": "the class of a street in OpenStreetMap's words (residential, primary ...)",
     "oneway": "its direction",
     "speed": "its speed in km/h",
-}  # of a layer of lines
+}  # columns of a layer of lines
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that answers a mistake with one sentence."""
+    """A parser that reports a mistake in one sentence."""
 
     def error(self, message: str) -> NoReturn:
+        """Print the sentence and exit."""
         self.exit(BAD_INPUT, f"{self.prog}: {message[:1].upper()}{message[1:]}. Try --help.\n")
 
 
 def parser(plan_command: Command, compare_command: Command) -> argparse.ArgumentParser:
-    """Build the parser; the experiments read their own arguments."""
+    """Build the parser; experiments parse their own arguments."""
     top = _Parser(prog="evenreach", description="Where to put facilities so that everyone is reached evenly.")
     top.add_argument("--version", action="version", version=f"EvenReach {VERSION}")
     commands = top.add_subparsers(required=True, metavar="{plan,compare,experiment}")
@@ -54,7 +55,7 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
         "--budget",
         type=_number,
         metavar="PERCENT",
-        help="choose t: the fairest plan whose average trip is at most so much longer than the lowest",
+        help="choose t: the fairest plan whose average trip is at most this much longer than the lowest",
     )
     plan.add_argument(
         "--portfolio",
@@ -64,7 +65,7 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
     plan.add_argument(
         "--criterion",
         choices=("city", "cluster"),
-        help="what the best of several searches is lowest in: the city-wide cost (default), or the paper's tilted SSE",
+        help="the cost by which the best plan is chosen: the city-wide cost (default), or the paper's tilted SSE",
     )
     plan.add_argument(
         "--compare-with",
@@ -82,8 +83,8 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
         "--fewest",
         type=_positive,
         metavar="DISTANCE",
-        help="choose k: the fewest facilities so that nobody is farther than that, in --unit (minutes where times are "
-        "measured)",
+        help="choose k: the fewest facilities such that nobody is farther than this, in --unit (in minutes for travel "
+        "times)",
     )
     plan.add_argument("--standard", type=_positive, metavar="DISTANCE", help="service standard, in --unit")
     plan.add_argument("--people", metavar="WORD", help='who is served, in the plural (default "residents")')
@@ -116,7 +117,7 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
     compare = commands.add_parser("compare", help="compare the published methods")
     _add_data(compare)
     compare.add_argument("-t", type=dial, default=0.3, help="fairness dial of tilted k-means (default 0.3)")
-    compare.add_argument("--methods", help="some of them, with commas between")
+    compare.add_argument("--methods", help="some of them, separated by commas")
     compare.add_argument("-o", "--output", metavar="FILE", help="write the table (.csv)")
     _add_rules(compare)
     compare.set_defaults(run=compare_command)
@@ -125,7 +126,7 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
 
 
 def _add_rules(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that say what may be built where, and how distance is measured."""
+    """Add the arguments for rules: what may be built where, and how distance is measured."""
     rules = parser.add_argument_group(
         "rules", "what may be built where, how far it is, how many people each may serve"
     )
@@ -188,7 +189,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--unit", choices=("km", "mi"), default="km", help="unit of distances")
     reading = parser.add_argument_group(
-        "reading", "guessed where not said; an empty --weight, --group, --id or --place means none"
+        "reading", "guessed if not given; an empty --weight, --group, --id or --place means none"
     )
     for name, meaning in READING.items():
         reading.add_argument(f"--{name}", metavar="NAME", help=meaning)
@@ -199,6 +200,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def _number(text: str) -> float:
+    """Read a finite number."""
     try:
         value = float(text)
     except ValueError:
@@ -210,6 +212,7 @@ def _number(text: str) -> float:
 
 
 def _positive(text: str) -> float:
+    """Read a number above 0."""
     value = _number(text)
     if value <= 0:
         msg = f"{text} is not above 0"
@@ -227,9 +230,10 @@ def dial(text: str) -> float:
 
 
 def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
-    """A reader of whole numbers."""
+    """Make a reader of whole numbers between two limits."""
 
     def read(text: str) -> int:
+        """Read a whole number, or report the mistake."""
         if not text.strip().isdecimal() or not least <= int(text) <= most:
             end = "upwards" if most == math.inf else f"to {most}"
             msg = f"{text!r} is not a whole number from {least} {end}"

@@ -1,4 +1,4 @@
-"""The command line of the experiments: run one or all, write numbers and figures as each is finished."""
+"""The command ``evenreach experiment``: run one or all experiments, and write the results of each."""
 
 import argparse
 import shlex
@@ -13,7 +13,7 @@ from tkm_core.experiments import EXPERIMENTS, Dataset, Experiment, Result, page,
 from tkm_core.progress import part
 
 EVERYTHING = "all"
-MOST = 2**31 - 1  # of anything that is counted
+MOST = 2**31 - 1  # the largest number accepted for any count
 OPTIONS = ("repeats", "size", "k", "t", "methods", "solver", "sizes", "max_seconds", "iterations")
 
 
@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        What stands after the word experiment; by default the arguments of the process.
+        The arguments after the word experiment; by default those of the process.
     """
     given = list(sys.argv[1:] if argv is None else argv)
     arguments = _parser().parse_args(given)
@@ -55,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    """The parser of the experiments."""
     listed = "\n".join(f"  {name:20}{each.title}" for name, each in EXPERIMENTS.items())
     parser = argparse.ArgumentParser(
         prog="evenreach experiment",
@@ -104,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _settings(experiment: Experiment, arguments: argparse.Namespace, *, strict: bool) -> dict[str, Any]:
-    """The experiment's settings with what was asked for; where only one experiment runs, each has to fit."""
+    """The experiment's settings with those given; `strict` refuses any that do not fit."""
     known = dict(experiment.settings)
     if arguments.quick:
         known |= experiment.quick
@@ -127,7 +128,7 @@ def _settings(experiment: Experiment, arguments: argparse.Namespace, *, strict: 
 def _write(
     folder: Path, experiment: Experiment, result: Result, data: Sequence[Dataset], command: str
 ) -> Iterator[Path]:
-    """Numbers and figure, each in one step: a reader never sees half a file."""
+    """Write numbers and figure, each in one step, so that nobody ever reads half a file."""
     from tkm_core.export import write_whole
 
     table = folder / f"{experiment.name}.csv"
@@ -137,11 +138,12 @@ def _write(
 
 
 def _text(file: Path, text: str) -> None:
+    """Write a text file."""
     file.write_text(text, encoding="utf-8")
 
 
 def _without_output(given: Sequence[str]) -> list[str]:
-    """The arguments without the folder: it says nothing about the numbers."""
+    """The arguments without the output folder, which does not affect the numbers."""
     kept: list[str] = []
     skip = False
     for word in given:
@@ -153,11 +155,15 @@ def _without_output(given: Sequence[str]) -> list[str]:
 
 
 def _listed(text: str | None) -> list[str]:
+    """The parts of a text between commas."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def _list(read: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    """Make a reader of values between commas."""
+
     def read_all(text: str) -> tuple[Any, ...]:
+        """Read every value."""
         return tuple(read(each) for each in text.split(","))
 
     return read_all

@@ -1,6 +1,6 @@
-"""The command line: a plan, a comparison of the methods, or an experiment in one line.
+"""The command line ``evenreach``: make a plan, compare methods, or run an experiment.
 
-Everything heavy is imported where it is used, so that a mistyped option is answered at once.
+Slow imports are made where they are used, so that a mistyped option is reported at once.
 """
 
 import argparse
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tkm_core.planning import Plan
     from tkm_core.residents import Existing, Residents
 
-MOST_GROUPS = 20  # are listed
+MOST_GROUPS = 20  # that are listed
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # an arrow must not end the program in an old terminal
+            stream.reconfigure(errors="replace")  # an arrow must not crash the program in an old terminal
     try:
         given = list(sys.argv[1:] if argv is None else argv)
         if given[:1] == ["experiment"]:
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         complain("Stopped.")
         return STOPPED
-    except BrokenPipeError:  # the reader of our output has seen enough
+    except BrokenPipeError:  # the program that reads our output has ended, such as head
         sys.stderr.close()
         return 0
     except (ValueError, OSError) as problem:
@@ -59,12 +59,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(str(needs_extra("This command", missing)))
         return BAD_INPUT
     except MemoryError:
-        complain("The data do not fit into memory. Take a part of them, or cells with their population.")
+        complain("The data do not fit into memory. Use a part of them, or cells with their population.")
         return BAD_INPUT
 
 
 def _plan(arguments: argparse.Namespace) -> int:
-    """Make a plan, tell what it does, write what was asked for."""
+    """Make a plan, describe it, and write the files asked for."""
     from tkm_core.planning import measure_exactly
     from tkm_core.stories import tell_plan
     from tkm_core.units import METRES
@@ -112,7 +112,7 @@ def _plan(arguments: argparse.Namespace) -> int:
 
 
 def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan, int]":
-    """Make the plan, or bring a saved one back."""
+    """Make the plan, or restore a saved one."""
     from tkm_core.planning import PLAN_CRITERION, STRAIGHT, make_plan
 
     if arguments.load:
@@ -155,7 +155,7 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
 
 
 def _compared(plan: "Plan", what: str | None) -> "Plan":
-    """The plan, compared with what was asked for."""
+    """The plan with the reference asked for."""
     from tkm_core.planning import AVERAGE, BY_STRAIGHT_LINES, TODAY
 
     if what is None:
@@ -175,7 +175,7 @@ def _closed(asked: Sequence[str], existing: "Existing | None") -> list[int]:
         raise ValueError(msg)
     numbers = []
     for text in asked:
-        assert existing is not None  # noqa: S101  said above
+        assert existing is not None  # noqa: S101  checked above
         named = [
             j for j, name in enumerate(existing.names) if name.strip().casefold() == text.strip().casefold()
         ]
@@ -184,16 +184,16 @@ def _closed(asked: Sequence[str], existing: "Existing | None") -> list[int]:
         elif text.strip().isdecimal() and 1 <= int(text) <= len(existing):
             numbers.append(int(text) - 1)
         else:
-            found = "several facilities are" if named else "no facility is"
+            found = "several facilities have" if named else "no facility has"
             msg = (
-                f"--close {text}: {found} called so. Give its number in the file, from 1 to {len(existing)}."
+                f"--close {text}: {found} that name. Give its number in the file, from 1 to {len(existing)}."
             )
             raise ValueError(msg)
     return numbers
 
 
 def _existing(arguments: argparse.Namespace, residents: "Residents") -> "Existing | None":
-    """Read the facilities that are there already, if any are named."""
+    """Read the existing facilities, if a file is given."""
     if not arguments.existing:
         return None
     from tkm_core.residents import load_residents, read_existing
@@ -204,7 +204,7 @@ def _existing(arguments: argparse.Namespace, residents: "Residents") -> "Existin
 
 
 def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Where to write which table; checked before the work starts."""
+    """The file for each table, checked before the work starts."""
     asked = {"facilities": arguments.output, "allocations": arguments.allocations, "areas": arguments.areas}
     targets = {what: Path(path) for what, path in asked.items() if path}
     if targets:
@@ -247,10 +247,10 @@ def _write(plan: "Plan", i: int, targets: dict[str, Path], arguments: argparse.N
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    """Run every method on the same residents and measure all in the same way."""
+    """Run every method on the same residents and print their measures."""
     from tkm_core.measures import PRINTED, shown_in
     from tkm_core.methods import describe
-    from tkm_core.planning import compare_methods, methods_for
+    from tkm_core.planning import compare_methods, make_plan, methods_for
     from tkm_core.stories import left_out, rules_apply
     from tkm_core.units import KINDS
 
@@ -296,12 +296,18 @@ def _compare(arguments: argparse.Namespace) -> int:
         [*(measure.of(one.evaluation, unit) for measure in shown), one.solution.seconds] for one in compared
     ]
     titles = [(one.title, str(len(one.solution.centers))) for one in compared]
+    if existing is not None:
+        fixed = make_plan(residents, 0, fixed_lonlat=existing.lonlat, rules=rules)
+        if fixed.today is not None:
+            titles.insert(0, ("today", str(len(existing))))
+            values.insert(0, [*(measure.of(fixed.today, unit) for measure in shown), float("nan")])
     sites = f"{k} facilities" if existing is None else f"{k} new facilities and {existing.words}"
     say(f"\n{sites}, every method measured in the same way; less is better.\n")
     if not rules.plain:
         say("\n".join([*rules.sentences("residents"), rules_apply(compared, rules), ""]))
     printed = [
-        (*title, *(f"{value:,.3g}" for value in row)) for title, row in zip(titles, values, strict=True)
+        (*title, *("" if value != value else f"{value:,.3g}" for value in row))
+        for title, row in zip(titles, values, strict=True)
     ]
     say_table([head, *printed])
     for note in (note for one in compared for note in one.solution.notes):
@@ -319,20 +325,20 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _printed(heading: str) -> str:
-    """A heading as a column of the terminal has it: "average km"."""
+    """A heading in the form used on a terminal: "average km"."""
     words = heading.replace(", ", " ")
     return words if words[:2].isupper() or words.startswith("Gini") else words[:1].lower() + words[1:]
 
 
 def _experiment(argv: list[str]) -> int:
-    """Hand over to the experiments."""
+    """Pass the arguments to the experiments."""
     from tkm_core.cli.experiments import main as run
 
     return int(run(argv) or 0)
 
 
 def _say_sites(plan: "Plan", i: int, unit: str) -> None:
-    """List where the facilities are and whom they serve."""
+    """Print where the facilities are and whom they serve."""
     from tkm_core.planning import stands_in
     from tkm_core.units import METRES
 
@@ -352,7 +358,7 @@ def _say_sites(plan: "Plan", i: int, unit: str) -> None:
 
 
 def _say_groups(plan: "Plan", i: int, unit: str) -> None:
-    """Tell how each group fares, the worst-off first, if the residents have groups."""
+    """Print how each group fares, with the worst-off first, if the residents have groups."""
     if plan.residents.groups is None:
         return
     from tkm_core.planning import by_group

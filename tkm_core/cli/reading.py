@@ -1,4 +1,4 @@
-"""The residents of a command: a sample, a file, or files that do not fit into memory."""
+"""Read the residents of a command: a sample, a file, or files that do not fit into memory."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def read_residents(arguments: argparse.Namespace) -> "tuple[Residents, str]":
-    """Read the file, or load the sample of that name, and say who is served."""
+    """Read the file, or load the sample of that name; return the residents and what to call them."""
     from tkm_core.planning import beyond_memory
     from tkm_core.residents import load_residents, load_sample, sample_meant
 

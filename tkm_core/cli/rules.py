@@ -1,4 +1,4 @@
-"""The rules of a plan from the command line."""
+"""Read the rules of a plan from the command line."""
 
 import argparse
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from tkm_core.residents import Existing, Residents, Sites
     from tkm_core.streets import Streets
 
-SAMPLE = "sample"  # as a road file: the streets of the sample city
+SAMPLE = "sample"  # in place of a road file: the streets of the sample city
 
 
 def read_rules(arguments: argparse.Namespace, residents: "Residents", existing: "Existing | None") -> "Rules":
-    """Read the files that the rules are in, and put them together."""
+    """Read the files that the rules name, and build the rules."""
     from tkm_core.planning import FREE, Rules
     from tkm_core.residents import Zones, load_sites
     from tkm_core.sites import Capacity
@@ -36,7 +36,7 @@ def read_rules(arguments: argparse.Namespace, residents: "Residents", existing: 
 def _travel(
     arguments: argparse.Namespace, residents: "Residents", sites: "Sites | None", existing: "Existing | None"
 ) -> "Travel":
-    """How far it is: along streets, by a table, or in a straight line."""
+    """How distance is measured: along streets, by a table, or in a straight line."""
     from pathlib import Path
 
     import numpy as np
@@ -73,7 +73,7 @@ def fewest_asked(
     closed: Sequence[int],
     rules: "Rules",
 ) -> int:
-    """How many facilities are the fewest within the distance that was asked for; says what is proven about it."""
+    """The fewest facilities for the distance asked for; prints what is proven."""
     from tkm_core.planning import fewest_facilities
     from tkm_core.stories import tell_fewest
     from tkm_core.units import METRES
@@ -94,14 +94,14 @@ def fewest_asked(
 
 
 def _streets(arguments: argparse.Namespace) -> "Streets":
-    """Read the road file, or take the streets of the sample city, and say what was understood."""
+    """Read the road file, or load the streets of the sample city, and print what was read."""
     from tkm_core.residents import sample_meant
     from tkm_core.streets import load_streets
 
     sample, file, name = sample_meant(arguments.file), arguments.streets, None
     if file == SAMPLE:
         if sample is None or sample.streets_path is None:
-            msg = f"“{arguments.file}” is no sample city with streets: give a road file with --streets."
+            msg = f"“{arguments.file}” is not a sample city with streets: give a road file with --streets."
             raise ValueError(msg)
         file, name = sample.streets_path, sample.title
     columns = {column: getattr(arguments, column) for column in STREET_COLUMNS}

@@ -1,4 +1,4 @@
-"""What the commands show on a terminal: sentences, tables and one bar."""
+"""Terminal output: sentences, tables and a progress bar."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,24 +11,25 @@ BAR = "{percentage:3.0f} %|{bar:30}| {desc} [{elapsed}]"
 
 @contextmanager
 def progress_bar(prefix: str = "") -> Iterator[Progress]:
-    """Show a bar on the error stream, and none where that is a file or a pipe.
+    """Show a progress bar on the error stream, unless that is a file or a pipe.
 
     Parameters
     ----------
     prefix : str
-        Stands before every text.
+        Shown before every text.
 
     Yields
     ------
     callable
         Takes the fraction done and a text.
     """
-    from tqdm import tqdm  # not needed to answer a mistyped option
+    from tqdm import tqdm  # not needed to report a mistyped option
 
-    # miniters: a quick start must not make it wait for as large a step again
+    # miniters=0: after a quick start, tqdm would otherwise wait for another step as large
     with tqdm(total=1.0, disable=None, leave=False, file=sys.stderr, bar_format=BAR, miniters=0) as bar:
 
         def show(fraction: float, text: str) -> None:
+            """Update the bar."""
             bar.set_description_str(f"{prefix}{text}", refresh=bar.n == 0)
             bar.update(max(0.0, fraction - bar.n))
 
@@ -36,7 +37,7 @@ def progress_bar(prefix: str = "") -> Iterator[Progress]:
 
 
 def say(text: object) -> None:
-    """Print a text; what steers a terminal is taken out, because names come from other people's files."""
+    """Print a text without control characters, since names come from other people's files."""
     print(_printable(str(text)))
 
 
@@ -46,7 +47,7 @@ def complain(text: str) -> None:
 
 
 def say_table(rows: Iterable[Sequence[str]]) -> None:
-    """Print rows in columns: the first to the left, the others to the right.
+    """Print rows in columns, the first aligned left and the others right.
 
     >>> say_table([("", "km"), ("average", "7.5")])
                 km
@@ -63,4 +64,5 @@ def say_table(rows: Iterable[Sequence[str]]) -> None:
 
 
 def _printable(text: str) -> str:
+    """The text without characters that control a terminal."""
     return "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in text)

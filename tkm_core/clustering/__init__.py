@@ -18,6 +18,7 @@ from tkm_core.clustering.compiled.neighbourhoods import fill_reach
 from tkm_core.clustering.compiled.records import frozen
 from tkm_core.clustering.compiled.starts import FARTHEST, KMEANS_PP, RESIDENTS
 from tkm_core.clustering.compiled.tilted_mean import tilted_mean
+from tkm_core.clustering.continuity import VISIBLE
 from tkm_core.clustering.descent import CHUNK, Descent, Problem, box, descend, descend_all, nearest, seeds
 from tkm_core.clustering.estimator import TiltedKMeans
 from tkm_core.clustering.frame import Frame, Framed, in_units_of, level_weights, served, tilt, unit_for
@@ -36,6 +37,7 @@ __all__ = [
     "KMEANS_PP",
     "LARGE",
     "RESIDENTS",
+    "VISIBLE",
     "Condensed",
     "Descent",
     "Frame",

@@ -1,4 +1,4 @@
-"""Input checks of the library, each with a sentence that says what is wrong and where."""
+"""Input checks, each with an error message that says what is wrong and where."""
 
 import numbers
 import warnings
@@ -10,16 +10,18 @@ from numpy.typing import ArrayLike
 
 from tkm_core.arrays import Floats
 
-WEIGHT_RATIO = 2.0**-1000  # of the smallest weight above 0 to the largest: beyond it shares vanish
-USEFUL = 0.01, 10_000.0  # t times the squared spread of the residents: below k-means, above t = infinity
+WEIGHT_RATIO = (
+    2.0**-1000
+)  # least ratio of the smallest positive weight to the largest: below it shares underflow
+USEFUL = 0.01, 10_000.0  # t times the squared spread: below this range it is k-means, above it t = infinity
 
 
 class TiltWarning(UserWarning):
-    """The dial t is far outside the range where it makes a difference, most likely by a mistake of units."""
+    """The value of t is far outside the range where it makes a difference, most likely because of its unit."""
 
 
 def warn_of_units(t: Iterable[float], length: float, stacklevel: int = 3) -> None:
-    """Say so if no t of a fit or a path makes a difference to residents who spread over ``length``.
+    """Warn if no t of a fit or a path makes a difference for residents who spread over ``length``.
 
     >>> warn_of_units([0.3], 1.0)
     """
@@ -44,7 +46,7 @@ def warn_of_units(t: Iterable[float], length: float, stacklevel: int = 3) -> Non
 
 
 def plain_table(X: Any, name: str = "X") -> Any:
-    """What holds the coordinates: a GeoDataFrame of points becomes a table of x and y, anything else stays.
+    """The table of coordinates: a GeoDataFrame of points becomes columns x and y, anything else stays.
 
     Raises
     ------
@@ -102,7 +104,7 @@ def check_points(X: ArrayLike, name: str = "X") -> Floats:
     if 0 in points.shape:
         msg = f"{name} is empty: it has shape {points.shape}, and at least one row and one column are needed."
         raise ValueError(msg)
-    # a sum is finite only if every entry is: one cheap pass before any search
+    # a sum is finite only if every entry is: a cheap check before any search
     with np.errstate(over="ignore", invalid="ignore"):
         finite = np.isfinite(points.sum()) or bool(np.isfinite(points).all())
     if not finite:

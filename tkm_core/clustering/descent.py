@@ -1,4 +1,4 @@
-"""From given starting facilities down to a fixed point, on one core or several."""
+"""The descent from given starting facilities to a fixed point, on one core or several."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from tkm_core.clustering.compiled.tilted_mean import MEAN, find_steps, tilted_me
 from tkm_core.clustering.compiled.wide import find_wide_steps
 from tkm_core.clustering.threads import in_parallel, pool
 
-FINEST = 1e-26  # of the squared width: costs below 1e-20 of it have fewer than six digits
+FINEST = 1e-26  # rounding error, as a share of the squared width: costs below 1e-20 of it have fewer than six digits
 CHUNK = 65_536  # rows per task: fixed, so that sums do not depend on the number of threads
 
 
@@ -26,7 +26,7 @@ def box(X: Floats) -> tuple[Floats, Floats]:
     >>> box(np.array([[0.0, 5.0], [2.0, 3.0]]))
     (array([0., 3.]), array([2., 5.]))
     """
-    # column by column: many times as fast as along axis 0 of a table with few columns
+    # column by column: many times faster than along axis 0 of a table with few columns
     return np.array([column.min() for column in X.T]), np.array([column.max() for column in X.T])
 
 
@@ -52,17 +52,17 @@ class Problem:
 
     @classmethod
     def of(cls, X: Floats, weights: Floats, n_free: int) -> "Problem":
-        """Gather a problem; no distance to the nearest facility is longer than across the residents' box."""
+        """Make a problem, with the diagonal of the residents' box as the longest distance to a facility."""
         low, high = box(X)
         return cls(frozen(X), frozen(weights), n_free, float(((high - low) ** 2).sum()))
 
     @property
     def city(self) -> City:
-        """The residents as the compiled functions take them."""
+        """The residents in the form that compiled functions take."""
         return City(self.X, self.weights)
 
     def reach(self, free: Floats) -> float:
-        """The largest squared distance there can be to the nearest facility; ``free`` ones may move."""
+        """The largest possible squared distance to the nearest facility; ``free`` ones may move."""
         low, high = free.min(axis=0), free.max(axis=0)
         across = np.sqrt(self.diameter2)
         if (low < self.X[0] - across).any() or (high > self.X[0] + across).any():
@@ -74,7 +74,7 @@ class Problem:
         return float(t) * self.reach(free) <= SMALL_Z
 
     def rule(self, t: float, tol: float, free: Floats) -> Rule:
-        """How to descend at t; what finds exact steps is compiled only where it may be needed."""
+        """How to descend at t; the code for exact steps is compiled only if it may be needed."""
         most = float(t) * self.reach(free) if t > 0 else 0.0
         wide = self.X.shape[1] > WIDE
         exact = most > descents.HOT_Z or (wide and t > 0)
@@ -100,12 +100,12 @@ class Problem:
 
 @dataclass(frozen=True)
 class Descent:
-    """Where a descent ended."""
+    """The end of a descent."""
 
     centers: Floats
     labels: Labels
     n_iter: int
-    left: float  # longest step that is left, relative to its cluster's radius
+    left: float  # longest remaining step, relative to its cluster's radius
     history: Floats  # (n_iter + 1, 3): city-wide cost, tilted SSE, SSE
 
     @property
@@ -125,7 +125,7 @@ class Descent:
 
 
 def seeds(X: Floats, weights: Floats, centers: Floats, n_free: int, kind: int, seed: int) -> None:
-    """Fill the free rows of ``centers`` with seeds of one kind; the fixed rows after them already serve."""
+    """Fill the free rows of ``centers`` with seeds of one kind, given the fixed rows after them."""
     filled = np.array(centers, dtype=np.float64, order="C")
     open_facilities(City(frozen(X), frozen(weights)), filled, 0, int(n_free), int(kind), int(seed))
     centers[:n_free] = filled[:n_free]
@@ -136,9 +136,10 @@ def descend(
 ) -> Descent:
     """Nearest assignment and tilted means in turn, from ``start`` to a fixed point. The city-wide cost never rises.
 
-    It ends when no facility has a longer step left than ``tol`` times its cluster's radius; with more than ``CHUNK``
-    residents the square root of that, where about ``tol`` of the cost is left to gain. So many are spread over threads,
-    unless it is to be ``alone`` on its own, with the same result: for those who have many descents to make.
+    It ends when no facility has a longer step left than ``tol`` times its cluster's radius. With more than ``CHUNK``
+    residents, the square root of ``tol`` is used, at which about ``tol`` of the cost is left to gain. That many
+    residents are spread over threads, unless ``alone`` keeps the descent on one thread, with the same result: for
+    callers that run many descents at once.
     """
     centers = np.array(start, dtype=np.float64, order="C")
     labels = np.empty(len(problem.X), np.int32)
@@ -162,6 +163,7 @@ def descend_all(
     rule = problem.rule(t, tol, ends[:, : problem.n_free].reshape(-1, ends.shape[-1]))
 
     def run(rows: slice) -> None:
+        """Descend from some of the starts."""
         labels, history = np.empty(len(problem.X), np.int32), np.empty((max_iter + 1, 3))
         for i in range(rows.start, rows.stop):
             n_iter, _ = descents.descend(problem.city, ends[i], rule, labels, history, 0, np.inf)
@@ -174,7 +176,7 @@ def descend_all(
 def _descend_in_chunks(
     city: City, centers: Floats, rule: Rule, labels: Labels, history: Floats, *, alone: bool
 ) -> tuple[int, float]:
-    """The loop of ``descents.descend`` with its sweep in chunks, spread over threads unless ``alone``."""
+    """The loop of ``descents.descend`` with its pass in chunks, spread over threads unless ``alone``."""
     n = len(city.X)
     k, d = centers.shape
     bounds = [(i, min(n, i + CHUNK)) for i in range(0, n, CHUNK)]
@@ -188,6 +190,7 @@ def _descend_in_chunks(
     while True:
 
         def run(c: int) -> tuple[int, float]:
+            """Pass over one chunk."""
             low, high = bounds[c]
             found: tuple[int, float] = sweep(
                 city, trial, rule, low, high, before, labels, parts[c], first[c], second[c]
@@ -212,7 +215,7 @@ def _descend_in_chunks(
 def merge(
     parts: NDArray[np.void], first: Floats, second: Floats, rule: Rule, clusters: NDArray[np.void]
 ) -> tuple[Floats, Floats]:
-    """The sums of several chunks as those of one, into ``clusters``, and the moments: masses at the common top."""
+    """Merge the sums of several chunks into ``clusters``, and the moments, scaled to their common largest exponent."""
     for name in ("mass", "weight", "cost", "mass_before", "moved"):
         clusters[name] = parts[name].sum(axis=0)
     for name in ("top", "top_before"):

@@ -1,4 +1,4 @@
-"""TiltedKMeans: the estimator around the search, the descent and the paper's SGD."""
+"""The scikit-learn estimator `TiltedKMeans`, with the exact solver and the paper's SGD."""
 
 import warnings
 from os import PathLike
@@ -42,7 +42,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
         phi_j = (1/t) log[ (1/W) (sum over residents i of j: w_i e^{t f_i}  +  sum over all others: w_i e^0) ]:
 
-    residents of other facilities count as if they stood at distance 0. ``criterion="cluster"`` looks for the lowest
+    residents of other facilities count as if they lived at distance 0. ``criterion="cluster"`` looks for the lowest
     sum of the phi_j (the paper's tilted SSE), ``criterion="city"`` for the lowest city-wide cost
     (1/t) log[(1/W) sum_i w_i e^{t f_i}]. At t = 0 both are the mean squared distance, which k-means minimises; at
     infinity phi_j is the largest squared distance of facility j.
@@ -57,7 +57,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     solver : {"newton", "sgd"}
         The exact solver, or the paper's Algorithm 2 as printed.
     criterion : {"cluster", "city"}
-        Which fixed point wins: the one with the lowest tilted SSE (the paper's objective) or the lowest
+        Which fixed point is chosen: the one with the lowest tilted SSE (the paper's objective) or with the lowest
         city-wide cost.
     init : "auto", "k-means++", array (n_clusters, d) or callable
         Where the descents start. "auto": several searches, each with starts of several kinds and moves from the best
@@ -67,20 +67,20 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Number of independent searches ("auto": until several of them agree on the lowest cost), or of starts if
         ``init`` says how to draw them ("auto": 10).
     max_iter : int
-        Most steps of one descent; for "sgd", its iterations.
+        The most steps of one descent; for "sgd", its iterations.
     tol : float
         A descent ends when no facility has a longer step left than this share of its cluster's radius (with
         more than 65,536 rows: than its square root, where about ``tol`` of the cost is left to gain).
     fixed_centers : array (f, d), optional
-        Existing facilities: they serve and never move. ``cluster_centers_`` lists them after the new ones.
+        Existing facilities: they serve residents and never move. ``cluster_centers_`` lists them after the new ones.
     scale : "auto", float or None
         The length in which t is counted. None: the unit of X, with a ``TiltWarning`` if t is then far outside the range
         where it makes a difference. "auto": the spread of X (root mean squared distance per axis from the weighted
         mean), so that t is a pure number: about 0.01 is k-means, 10 nearly minimax. A number: that length.
     verbose : int
-        1 prints how the fit goes.
+        1 prints the progress of the fit.
     learning_rate, n_epochs, batch_size : float, int, int
-        Of "sgd" only.
+        For "sgd" only.
     random_state : int, RandomState or None
         Makes the result repeatable.
 
@@ -97,9 +97,9 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     scale_ : float
         The length in which t was counted.
     n_iter_ : int
-        Assignments made by the descent that won.
+        Assignments made by the winning descent.
     history_ : array (iterations, 2)
-        City-wide cost and tilted SSE of each iterate of the descent that won.
+        City-wide cost and tilted SSE of each iterate of the winning descent.
 
     Examples
     --------
@@ -158,8 +158,8 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Parameters
         ----------
         X : array (n, d), GeoDataFrame, Dask array or table, ParquetRows, or path of Parquet files
-            Residents. Of a GeoDataFrame the points are taken; they must be on a plane map, not in degrees. What is not
-            in memory is passed over piece by piece: see the guide "Beyond one machine". ``labels_`` is then lazy.
+            Residents. A GeoDataFrame must have points in projected coordinates, not degrees. Data that are not in
+            memory are read piece by piece (see the guide "Beyond one machine"); ``labels_`` is then lazy.
         y : ignored
         sample_weight : array (n,) or str, optional
             Population of each row; for files and tables beyond memory the name of its column.
@@ -194,7 +194,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.tilted_sse_ = found.tilted_sse
         self.city_cost_ = found.city_cost
         self.inertia_ = float(-self._score(X, weights))
-        self._n_features_out = len(found.centers)  # what ClassNamePrefixFeaturesOutMixin asks of its classes
+        self._n_features_out = len(found.centers)  # required by ClassNamePrefixFeaturesOutMixin
         for step, (city, cluster) in enumerate(self.history_):
             self._say(f"step {step}: city-wide cost {city:.6g}, tilted SSE {cluster:.6g}")
         used = len(np.unique(found.labels[weights > 0]))
@@ -207,7 +207,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return self
 
     def _check_settings(self) -> None:
-        """Every setting that does not depend on the data."""
+        """Check every parameter that does not depend on the data."""
         check_t(self.t)
         check_choice(self.solver, "solver", ("newton", "sgd"))
         check_choice(self.criterion, "criterion", ("cluster", "city"))
@@ -220,7 +220,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         check_number(self.learning_rate, "learning_rate")
 
     def _tilt(self, framed: Framed, search: Search) -> float:
-        """T in the solver's coordinates; sets ``scale_``, and warns if t is of no use and no scale was given."""
+        """The value of t in the solver's coordinates; sets ``scale_``, and warns of a useless t without a scale."""
         t, problem, unit = check_t(self.t), framed.problem, framed.frame.unit
         length = framed.length_of_t(self.scale)
         self.scale_ = length * unit
@@ -233,7 +233,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return tilt
 
     def _found(self, framed: Framed, search: Search, tilt: float, random_state: RandomState) -> Descent:
-        """The descent that won, in the solver's coordinates."""
+        """The winning descent, in the solver's coordinates."""
         problem = framed.problem
         count = None if self.n_init == "auto" else int(self.n_init)
         rng = np.random.default_rng(random_state.randint(2**31 - 1))
@@ -266,16 +266,17 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return found
 
     def _say(self, text: str) -> None:
+        """Print a message if verbose."""
         if self.verbose:
             print(f"TiltedKMeans: {text}")
 
     def _weights_of(self, X: Any) -> str | None:
-        """The column of weights that ``fit`` was told of, if X has it too: it is no coordinate."""
+        """The column of weights given to ``fit``, if X has it too, since it is not a coordinate."""
         column: str | None = getattr(self, "_weight_column", None)
         return column if isinstance(X, str | PathLike) or column in getattr(X, "columns", ()) else None
 
     def _checked(self, X: ArrayLike) -> Floats:
-        """Rows that fit the data of ``fit``."""
+        """Check rows against the data of ``fit``."""
         check_is_fitted(self)
         table = plain_table(X)
         return check_points(
@@ -283,7 +284,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         )
 
     def predict(self, X: Any) -> Any:
-        """Index of the nearest facility of each row; a lazy Dask array where X is not in memory."""
+        """Index of the nearest facility of each row; a lazy Dask array if X is not in memory."""
         rows = rows_of(X, self._weights_of(X))
         if rows is not None:
             from tkm_core.clustering.streamed.fitting import lazy_labels
@@ -293,7 +294,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return served(self._checked(X), self.cluster_centers_)[0]
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Distance of each row to each facility; the smallest is that of the facility ``predict`` names."""
+        """Distance of each row to each facility; the smallest is that of the facility from ``predict``."""
         check_is_fitted(self)
         points = validate_data(self, plain_table(X), reset=False, dtype=[np.float64, np.float32])
         low, high = (
@@ -303,7 +304,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         unit = power_of_two(check_width(low, high, "X with the facilities"))
         rows = np.ascontiguousarray(points, dtype=np.float64)
         away = (cdist(rows / unit, self.cluster_centers_ / unit) * unit).astype(points.dtype)
-        # far away all distances round to nearly the same: the last digit must not name another facility
+        # far away all distances are nearly equal: rounding must not make another facility the nearest
         nearest = served(rows, self.cluster_centers_)[0]
         other = np.flatnonzero(away.argmin(axis=1) != nearest)
         away[other, nearest[other]] = np.nextafter(away[other].min(axis=1), away.dtype.type(0))
@@ -312,12 +313,13 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:  # noqa: ARG002
         """Minus the weighted sum of squared distances, as scikit-learn's ``KMeans``.
 
-        It does not see fairness: to choose t by a grid search, score with ``tkm_core.scorer``.
+        It ignores fairness: to choose t by a grid search, use ``tkm_core.scorer``.
         """
         X = self._checked(X)
         return self._score(X, check_weights(sample_weight, len(X)))
 
     def _score(self, X: Floats, weights: Floats) -> float:
+        """Minus the sum of squared distances, without overflow."""
         live = weights > 0
         if not live.all():
             X, weights = X[live], weights[live]

@@ -1,6 +1,6 @@
-"""The solver's own coordinates: residents moved and scaled so that no size is too large or too small to square.
+"""The solver's coordinates: residents shifted and scaled so that squares neither overflow nor underflow.
 
-The move is exact and every scale is a power of two, so results are those of the data as given, carried back.
+The shift is exact and every scale is a power of two, so results can be transformed back without loss.
 """
 
 import math
@@ -16,17 +16,16 @@ from tkm_core.clustering.descent import Descent, Problem, box, nearest
 from tkm_core.clustering.objective import city_cost, tilted_sse
 from tkm_core.spread import spread
 
-FAR = 2.0**30  # widths of the residents' box: a facility farther away than this serves nobody
-HEAVIEST = 2.0**500  # in the middle of what can be represented: the lightest may be 2^1000 times lighter
-MILDEST, STRONGEST = 2.0**-100, 2.0**140  # tilts beyond these act as 0 and as the largest distance
-EASY = (
-    2.0**30
-)  # lengths up to this, and down to one over it, are used as they are: that saves a copy of the data
-ROUNDED = 1e-9  # of the typical distance: a facility that rounding moves farther is measured where it ends
+FAR = 2.0**30  # times the width of the residents' box: a facility farther away serves nobody
+HEAVIEST = 2.0**500  # in the middle of the number range: the smallest weight may be 2^1000 times smaller
+MILDEST, STRONGEST = 2.0**-100, 2.0**140  # beyond these, t acts as 0 and as infinity
+EASY = 2.0**30  # lengths between 1/EASY and EASY are used as they are, which saves a copy of the data
+# Share of the typical distance: if rounding moves a facility farther, costs are computed again.
+ROUNDED = 1e-9
 
 
 def power_of_two(size: float) -> float:
-    """The power of two just above ``size``, which brings it to between 0.5 and 1; 1 for a size of 0.
+    """The power of two just above ``size``, which scales it to between 0.5 and 1; 1 for a size of 0.
 
     >>> power_of_two(5.0), power_of_two(0.0), power_of_two(1e-320) == 2.0**-1000
     (8.0, 1.0, True)
@@ -35,7 +34,7 @@ def power_of_two(size: float) -> float:
 
 
 def unit_for(size: float) -> float:
-    """The unit in which lengths up to ``size`` are squared without loss: 1 where that is easy, else a power of two.
+    """The unit in which lengths up to ``size`` can be squared safely: 1 if possible, otherwise a power of two.
 
     >>> unit_for(5.0), unit_for(3e9) == 2.0**32
     (1.0, True)
@@ -44,12 +43,12 @@ def unit_for(size: float) -> float:
 
 
 def in_easy_units(values: Floats, unit: float) -> Floats:
-    """Values divided by a power of two; the same array where that is 1."""
+    """Values divided by a power of two; the same array if that is 1."""
     return values if unit == 1.0 else values * (1 / unit)
 
 
 def level_weights(weights: Floats) -> Floats:
-    """Weights above 0, where needed times a power of two that puts the heaviest near ``HEAVIEST``.
+    """Positive weights, scaled if needed by a power of two so that the largest is near ``HEAVIEST``.
 
     Only their ratios matter.
     """
@@ -60,7 +59,7 @@ def level_weights(weights: Floats) -> Floats:
 
 
 def in_units_of(values: Floats | float, unit: float, power: int, what: str) -> Floats:
-    """Values times unit^power, or a sentence if that is more than a number can hold."""
+    """Values times unit^power; an error if that overflows."""
     with np.errstate(over="ignore"):
         scaled = np.asarray(values, dtype=np.float64)
         for _ in range(power):
@@ -75,7 +74,7 @@ def in_units_of(values: Floats | float, unit: float, power: int, what: str) -> F
 
 
 def tilt(t: float, unit: float) -> float:
-    """The dial t for lengths in units of ``unit``, within the range where it makes a difference.
+    """The value of t for lengths in units of ``unit``, within the range where it makes a difference.
 
     >>> tilt(0.5, 2.0), tilt(1e300, 1e9) == STRONGEST, tilt(1e-300, 1.0)
     (2.0, True, 0.0)
@@ -87,7 +86,7 @@ def tilt(t: float, unit: float) -> float:
 
 
 def check_width(low: Floats, high: Floats, name: str) -> float:
-    """The longest side of a box, if distances across it can be squared; else a sentence."""
+    """The longest side of a box; an error if distances across it cannot be squared."""
     with np.errstate(over="ignore"):
         sides = high - low
         if np.isfinite((sides * sides).sum()):
@@ -103,8 +102,7 @@ def check_width(low: Floats, high: Floats, name: str) -> float:
 def served(X: Floats, centers: Floats, live: NDArray[np.bool_] | None = None) -> tuple[Labels, Floats, float]:
     """Nearest facility of each row, its squared distance in units of unit², and that unit, a power of two.
 
-    The unit fits the rows that are ``live`` (all by default), so that the squares of their distances neither
-    overflow nor vanish.
+    The unit fits the ``live`` rows (all by default), so that their squared distances neither overflow nor underflow.
 
     >>> labels, f, unit = served(np.array([[3e-170, 4e-170]]), np.zeros((1, 2)))
     >>> float(round(np.sqrt(f[0]) * unit * 1e170, 9))
@@ -123,7 +121,7 @@ def served(X: Floats, centers: Floats, live: NDArray[np.bool_] | None = None) ->
 
 
 def _reach(X: Floats, centers: Floats) -> float:
-    """How wide the box of X and one facility is: the facility for which it is smallest."""
+    """The smallest width of a box around X and one of the facilities."""
     low, high = box(X)
     with np.errstate(over="ignore"):
         away = np.maximum(np.abs(centers - low), np.abs(centers - high)).max(axis=1)
@@ -133,14 +131,14 @@ def _reach(X: Floats, centers: Floats) -> float:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the solver's coordinates begin and how long they are, in those of the data.
+    """Origin and unit of the solver's coordinates, in the coordinates of the data.
 
     Attributes
     ----------
     origin : array (d,)
-        An edge of the residents' box where that is far from 0 compared with its width, else 0.
+        An edge of the residents' box if that is far from 0 compared with its width, otherwise 0.
     unit : float
-        1, or where squares of the box's width would be hard to hold, a power of two about as large as it.
+        1, or a power of two near the width of the box if its square could overflow or underflow.
     low, high : arrays (d,)
         The box.
     """
@@ -155,13 +153,13 @@ class Frame:
         """The frame that fits residents X."""
         low, high = box(X)
         unit = unit_for(check_width(low, high, "X"))
-        # numbers within a factor of two of each other are subtracted without rounding (Sterbenz)
+        # numbers within a factor of two are subtracted without rounding (Sterbenz)
         with np.errstate(over="ignore"):
             origin = np.where(high <= 2 * low, low, np.where(low >= 2 * high, high, 0.0))
         return cls(origin, unit, low, high)
 
     def inside(self, points: Floats) -> Floats:
-        """Points in the solver's coordinates; what is far from all residents is brought nearer."""
+        """Points in the solver's coordinates; points very far from all residents are moved nearer."""
         far = FAR * (float((self.high - self.low).max()) / self.unit or 1.0)
         with np.errstate(over="ignore"):
             moved = points - self.origin if self.origin.any() else points
@@ -170,13 +168,13 @@ class Frame:
         return scaled if near else np.clip(scaled, -far, far)
 
     def outside(self, centers: Floats) -> Floats:
-        """Facilities in the coordinates of the data; rounding does not put one outside the residents' box."""
+        """Facilities in the coordinates of the data, kept within the residents' box despite rounding."""
         return np.clip(centers * self.unit + self.origin, self.low, self.high)
 
 
 @dataclass(frozen=True)
 class Framed:
-    """A problem in the solver's coordinates, without the rows that have no weight, and the way back.
+    """A problem in the solver's coordinates, without rows of weight 0, and the transformation back.
 
     Attributes
     ----------
@@ -196,7 +194,7 @@ class Framed:
 
     @classmethod
     def of(cls, X: Floats, weights: Floats, n_free: int, fixed: Floats) -> Self:
-        """Frame residents, weights and existing facilities, all checked before."""
+        """Transform residents, weights and existing facilities, which must be checked already."""
         live = weights > 0
         rows, mass = (X, weights) if live.all() else (X[live], weights[live])
         frame = Frame.of(rows)
@@ -204,20 +202,20 @@ class Framed:
         return cls(frame, problem, frame.inside(fixed), X, fixed)
 
     def length_of_t(self, scale: str | float | None) -> float:
-        """The length in which t is counted (``scale`` of ``TiltedKMeans``), in the solver's coordinates."""
+        """The unit of length for t (``scale`` of ``TiltedKMeans``), in the solver's coordinates."""
         if scale == "auto":
             return spread(self.problem.X, self.problem.weights) or 1.0
         return max((1.0 if scale is None else check_number(scale, "scale")) / self.frame.unit, 2.0**-1000)
 
     def tilt(self, t: float, length: float | None = None) -> float:
-        """The dial in the solver's coordinates, where t is counted in ``length``; by default in the unit of X."""
+        """The value of t in the solver's coordinates, for t in units of 1/``length``²; by default in the unit of X."""
         return tilt(t, self.frame.unit if length is None else 1 / length) if t else 0.0
 
     def back(self, found: Descent, t: float) -> Descent:
-        """What a descent found (at t in the solver's coordinates), in the coordinates of the data.
+        """The result of a descent (at t in the solver's coordinates), in the coordinates of the data.
 
-        Existing facilities are handed out as they were given. Where rounding moves a new one noticeably, the costs are
-        those of where it ends.
+        Existing facilities are returned exactly as given. If rounding moves a new one noticeably, the costs are
+        computed at its final place.
         """
         n_free, history, labels = self.problem.n_free, found.history, found.labels
         centers = self.frame.outside(found.centers[:n_free])

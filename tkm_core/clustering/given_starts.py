@@ -1,4 +1,4 @@
-"""Starts that the caller chooses: given centres, a function that makes them, or k-means++ seeds."""
+"""Starts chosen by the caller (`init`): given centres, a function that makes them, or k-means++ seeds."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,13 +13,13 @@ from tkm_core.clustering.compiled.starts import KMEANS_PP
 from tkm_core.clustering.descent import seeds
 from tkm_core.clustering.frame import Framed
 
-RUNS = 10  # starts that are drawn unless a number is given
+RUNS = 10  # starts that are drawn by default
 
 Init = str | ArrayLike | Callable[..., Any]
 
 
 def given_starts(init: Init, framed: Framed, n_init: int | None, random_state: RandomState) -> Floats:
-    """Starts (r, k + f, d) in the solver's coordinates, existing facilities last in each.
+    """Starts (r, k + f, d) in the solver's coordinates, each with the existing facilities last.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def given_starts(init: Init, framed: Framed, n_init: int | None, random_state: R
         As in ``TiltedKMeans``.
     framed : Framed
     n_init : int or None
-        How many to draw; given centres are one.
+        How many to draw; given centres count as one.
     random_state : RandomState
     """
     problem, k = framed.problem, framed.problem.n_free
@@ -45,6 +45,7 @@ def given_starts(init: Init, framed: Framed, n_init: int | None, random_state: R
 
 
 def _checked(centers: ArrayLike, k: int, d: int) -> Floats:
+    """Check that there is a start for each new facility."""
     found = check_centers(centers, d, "init")
     if len(found) != k:
         msg = f"init has {len(found)} centres, and n_clusters is {k}; it needs one centre for each new facility."

@@ -1,8 +1,8 @@
 """The tilted cost in plain NumPy: squared distances, tilted weights, tilted SSE, city-wide cost.
 
 Notation: residents x_i with weights w_i, W = sum w; f_i the squared distance to the facility that serves x_i;
-t >= 0 the dial, infinity included. The paper is Zhu et al., "Efficient k-means with
-Individual Fairness via Exponential Tilting". The compiled loops in ``kernels`` are tested against these functions.
+t >= 0 the dial, including infinity. The paper is Zhu et al., "Efficient k-means with
+Individual Fairness via Exponential Tilting". The compiled loops in ``compiled`` are tested against these functions.
 """
 
 import numpy as np
@@ -23,9 +23,9 @@ def squared_distances(X: Floats, labels: Labels, centers: Floats) -> Floats:
 
 
 def log_mean_exp(z: Floats, weights: Floats, total: float) -> float:
-    """Log of the mean of e^{z_i} over a population ``total``, for z >= 0, without ever forming e^z.
+    """Log of the mean of e^{z_i} over a population ``total``, for z >= 0, without computing e^z.
 
-    Those of the population who are not in ``weights`` stand at z = 0. Exact for tiny z too.
+    The part of the population that is not in ``weights`` counts as z = 0. Exact for tiny z too.
 
     >>> float(round(log_mean_exp(np.array([1e6, 0.0]), np.ones(2), 2.0), 3))
     999999.307
@@ -35,9 +35,8 @@ def log_mean_exp(z: Floats, weights: Floats, total: float) -> float:
         return float(np.log1p(np.dot(weights, np.expm1(z)) / total))
     others = max(total - float(weights.sum()), 0.0)
     found = top + float(np.log((np.dot(weights, np.exp(z - top)) + others * np.exp(-top)) / total))
-    return min(
-        max(found, float(np.dot(weights, z)) / total), top
-    )  # rounding must not pass the mean or the top
+    # Rounding must not lead below the mean or above the largest value.
+    return min(max(found, float(np.dot(weights, z)) / total), top)
 
 
 def city_cost(f: Floats, weights: Floats, t: float) -> float:

@@ -1,14 +1,12 @@
-"""The plan at every t: the path of each facility as the dial turns."""
+"""`tilted_path`: facilities for every t of a grid, and how each one moves as t grows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
 from tkm_core.arrays import Floats
@@ -21,7 +19,8 @@ from tkm_core.clustering.checks import (
     warn_of_units,
 )
 from tkm_core.clustering.compiled.costs import clearly_lower
-from tkm_core.clustering.descent import CHUNK, Descent, Problem, descend, descend_all
+from tkm_core.clustering.continuity import found_jumps, matched
+from tkm_core.clustering.descent import CHUNK, Descent, descend, descend_all
 from tkm_core.clustering.frame import Framed
 from tkm_core.clustering.search import COLUMN, Search
 from tkm_core.clustering.threads import pool
@@ -30,13 +29,11 @@ from tkm_core.notebooks import data_frame, figure, html_table, room_above
 from tkm_core.partitions import Rows, over_rows, rows_of
 from tkm_core.progress import Progress, part, silent
 
-ANCHORS = 9  # values of t at which the path is searched for anew
-POLISH, ENOUGH = 1, 0.05  # most steps on very many residents, and the error at which none is taken
-SEARCHES = 4  # at each t
-LOWER = 1e-9  # relative: a plan that costs less by no more than this is the same
-ROUNDS = 50  # most times that plans are handed on along the whole path
-VISIBLE = 0.2  # of the root mean squared distance: a facility that moves farther in one step of t is seen to
-SAME = 0.05  # of the way between two plans: nearer than that, a descent has reached it
+ANCHORS = 9  # values of t at which the search starts afresh
+POLISH, ENOUGH = 1, 0.05  # the most steps on very many residents, and the error below which none is taken
+SEARCHES = 4  # at each of them
+LOWER = 1e-9  # relative: smaller improvements count as none
+ROUNDS = 50  # the most times that plans are passed along the whole path
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,9 +46,9 @@ class TiltedPath:
     centers : array (m, k, d)
     tilted_sse, sse, city_cost : arrays (m,)
     error : array (m,)
-        The longest step that is left on the full data, relative to its cluster's radius.
+        The longest remaining step on the full data, relative to its cluster's radius.
     arrangement : int array (m,)
-        Neighbouring t with the same number are one continuous branch; a change of number is a jump.
+        Neighbouring t with the same number belong to one continuous branch; a change of number is a jump.
     """
 
     t: Floats
@@ -103,7 +100,7 @@ class TiltedPath:
         )
 
     def plot(self, what: str | None = None, **options: Any) -> Any:
-        """Draw the way of each facility as t grows ("ways", in two dimensions), or the "costs" over t.
+        """Draw how each facility moves as t grows ("ways", in two dimensions), or the "costs" over t.
 
         Needs the extra "plot"; options as in `tkm_core.figures.plot`.
 
@@ -126,13 +123,13 @@ def tilted_path(
     random_state: int | None = None,
     progress: Progress | None = None,
 ) -> TiltedPath:
-    """Place facilities for every t of a grid, walked in both directions.
+    """Place facilities for every t of a grid.
 
     Parameters
     ----------
     X : array (n, d), Dask array or table, ParquetRows, or path of Parquet files
-        Residents. What is not in memory is passed over piece by piece, on a Dask cluster where one is connected (or
-        named by ``EVENREACH_SCHEDULER``): see the guide "Beyond one machine".
+        Residents. Data that are not in memory are read piece by piece, on a Dask cluster if one is connected (or given
+        by ``EVENREACH_SCHEDULER``): see the guide "Beyond one machine".
     n_clusters : int
         Facilities to place.
     t : array (m,), optional
@@ -187,13 +184,13 @@ def tilted_path(
         warn_of_units(grid[order], float(np.sqrt(search.variance)) * framed.frame.unit)
     tilts = np.array([framed.tilt(t, length) for t in grid[order]])
     walked = _walk(search, tilts, grid[order], rng, report)
-    centers = _matched(np.array([each.centers for each in walked]), n_clusters)
+    centers = matched(np.array([each.centers for each in walked]), n_clusters)
     ends = _on_all(search, tilts, grid[order], centers, report)
     if criterion == "city":
         replaced = not_let_down(search.middle, tilts, ends, partial(_standing, search))
         for i, other in replaced.items():
             ends[i], centers[i] = other, other.centers
-    jumps = _jumps(search.walk, tilts, centers, [each.sse for each in ends])
+    jumps = found_jumps(search.walk, tilts, centers, [each.sse for each in ends])
     final = [framed.back(each, t) for each, t in zip(ends, tilts, strict=True)]
     report(1.0, "Done")
     back = np.argsort(order, kind="stable")
@@ -218,7 +215,7 @@ def _streamed(
     random_state: int | None,
     report: Progress,
 ) -> TiltedPath:
-    """The path for rows beyond memory: walked on their cells, then exact for all t at once."""
+    """The path for rows beyond memory: found on cells, then made exact for all t at once."""
     from tkm_core.clustering.streamed.path import condensed, finish, length_of
 
     with over_rows(rows) as passes:
@@ -236,19 +233,20 @@ def _streamed(
         )
     city_cost, tilted_sse, sse = found.history.T
     return replace(
-        path, centers=found.centers, tilted_sse=tilted_sse, sse=sse, city_cost=city_cost, error=found.left
-    )
+        path, centers=found.centers, tilted_sse=tilted_sse, sse=sse, city_cost=city_cost, error=found.left,
+        arrangement=found.arrangement,
+    )  # fmt: skip
 
 
 def _walk(
     search: Search, grid: Floats, dial: Floats, rng: np.random.Generator, report: Progress
 ) -> list[Descent]:
-    """The lowest fixed points found on few stand-ins: searched for at some t, then handed on both ways.
+    """The lowest fixed points found on few stand-ins: searched at some t, then passed on both ways.
 
     ``grid`` is the ``dial`` in the solver's coordinates.
 
-    Two rounds: the first searches with seeds of its own, the second, at the t between, with moves from what the
-    first found.
+    There are two rounds: the first searches from new seeds; the second, at the t in between, starts from the results
+    of the first.
     """
     best: dict[int, Descent] = {}
     last = len(grid) - 1
@@ -257,7 +255,7 @@ def _walk(
         for a, i in enumerate(anchors):
             report(0.25 * number + 0.2 * a / len(anchors), f"Searching at t = {dial[i]:.3g}")
             start = best[i].centers if i in best else None
-            ends, _ = descend_all(search.walk, search.candidates(grid[i], rng, SEARCHES, start)[0], grid[i])
+            ends, _ = descend_all(search.walk, search.candidates(grid[i], rng, SEARCHES, start), grid[i])
             for end in ends:
                 _keep_lower(best, i, descend(search.walk, end, grid[i]), search, grid[i])
         _hand_on(best, search, grid, partial(report, 0.25 * number + 0.2, "Walking the path both ways"))
@@ -265,7 +263,7 @@ def _walk(
 
 
 def _keep_lower(best: dict[int, Descent], i: int, found: Descent, search: Search, t: float) -> bool:
-    """Keep ``found`` for t, the i-th, if it is clearly lower than what is there; say whether it was."""
+    """Keep ``found`` for the i-th t if it is clearly lower than the best so far; return whether it was."""
     column = COLUMN[search.criterion]
     lower = i not in best or clearly_lower(
         found.history[-1, column], best[i].history[-1, column], LOWER, search.walk.noise(t)
@@ -276,7 +274,7 @@ def _keep_lower(best: dict[int, Descent], i: int, found: Descent, search: Search
 
 
 def _hand_on(best: dict[int, Descent], search: Search, grid: Floats, alive: Callable[[], None]) -> None:
-    """Descend at each t from the plans of its neighbours, up and down, until nothing gets lower."""
+    """Descend at each t from the plans of its neighbours, up and down, until nothing improves."""
     tried: set[tuple[int, int]] = set()  # (plan, t)
     seen: list[Descent] = []  # keeps the identities in `tried` unique
     for _ in range(ROUNDS):
@@ -295,38 +293,17 @@ def _hand_on(best: dict[int, Descent], search: Search, grid: Floats, alive: Call
             return
 
 
-def _matched(centers: Floats, k: int) -> Floats:
-    """Number the k free facilities so that each is the one nearest to itself at the t before."""
-    for before, here in pairwise(centers):
-        cost = ((before[:k, None] - here[None, :k]) ** 2).sum(axis=2)
-        here[:k] = here[:k][linear_sum_assignment(cost)[1]]
-    return centers
-
-
-def _jumps(problem: Problem, grid: Floats, centers: Floats, sse: list[float]) -> NDArray[np.bool_]:
-    """True where facilities move visibly from one t to the next and neither plan leads to the other."""
-    jumps = np.zeros(len(grid), dtype=np.bool_)
-    for i in range(1, len(grid)):
-        moved = np.sqrt(((centers[i] - centers[i - 1]) ** 2).sum(axis=1).max())
-        if moved <= VISIBLE * np.sqrt(sse[i]):
-            continue
-        forward = descend(problem, centers[i - 1], grid[i], tol=1e-4).centers
-        backward = descend(problem, centers[i], grid[i - 1], tol=1e-4).centers
-        missed = min(np.abs(forward - centers[i]).max(), np.abs(backward - centers[i - 1]).max())
-        jumps[i] = missed > SAME * moved
-    return jumps
-
-
 def _on_all(search: Search, grid: Floats, dial: Floats, centers: Floats, report: Progress) -> list[Descent]:
-    """The plans of the walk as fixed points of all residents; of very many, to within a stated error."""
+    """The plans found on stand-ins as fixed points of all residents; for very many, to within a stated error."""
     many = len(search.full.X) > CHUNK
 
     def at(start: Floats, t: float) -> Descent:
+        """Descend on all residents, for very many by way of the stand-ins."""
         if not many:
             return descend(search.full, start, t)
         near = descend(search.middle, start, t, tol=1e-3)
         found = descend(search.full, near.centers, t, POLISH, ENOUGH**2, alone=True)
-        return replace(found, labels=found.labels[:0].copy())  # of every t they would fill the memory
+        return replace(found, labels=found.labels[:0].copy())  # labels of every t would fill the memory
 
     tasks = [pool().submit(at, start, t) for start, t in zip(centers, grid, strict=True)]
     done: list[Descent] = []
@@ -341,6 +318,6 @@ def _on_all(search: Search, grid: Floats, dial: Floats, centers: Floats, report:
 
 
 def _standing(search: Search, centers: Floats, t: float) -> Descent:
-    """What facilities cost all residents where they are."""
+    """The costs of facilities for all residents, without moving them."""
     found = descend(search.full, centers, t, max_iter=0)
     return replace(found, labels=found.labels[:0].copy()) if len(search.full.X) > CHUNK else found

@@ -1,6 +1,6 @@
-"""Where to start: several searches, each with starts of different kinds.
+"""Global search for good starts: several searches, each with starts of different kinds.
 
-The landscape has bad local minima: a fast solver with a single start may return twice the cost.
+There are bad local minima: a fast solver with a single start may return twice the cost.
 """
 
 from dataclasses import dataclass
@@ -20,20 +20,21 @@ from tkm_core.clustering.stand_ins import cells, condense
 from tkm_core.clustering.threads import in_parallel
 from tkm_core.spread import spread
 
-LARGE = 20_000  # residents beyond which candidates are compared on stand-ins
-WALK = 3_000  # stand-ins on which the path is walked
-MILD_TILT = 0.5  # t times the variance up to which the landscape is nearly that of k-means
-MANY_COLUMNS = (
-    50  # beyond which searches are fewer, and shorter, so that time grows with the columns and no faster
-)
+LARGE = 20_000  # beyond this many residents, candidates are compared on stand-ins
+WALK = 3_000  # stand-ins on which the path is found
+MILD_TILT = 1.0  # t times the mean squared distance from the middle up to which the problem is nearly k-means
+# Beyond this many columns, searches are fewer and shorter, so that time grows no faster than the columns.
+MANY_COLUMNS = 50
 COARSE = 1e-2  # tolerance of the descents of a search
-FINALISTS = 3  # candidates that are compared on the middle level
+FINE = 1e-4  # tolerance of the descents by which the ends of searches are compared
 ROUND = 2  # searches at a time: fixed, so that the result does not depend on the number of threads
-CHILDREN = 2  # crossings of plans, after the searches
-POLISHED = 10_000  # numbers in the residents' table up to which the winner is searched on among all of them
-POLISH = 6  # moves in a row that may fail there
-ALIKE = 1e-6  # relative difference up to which two plans are one
-AGREE = 1e-3  # relative difference up to which two searches have found the same
+# up to so many facilities, where t is mild, one search less has to agree: there are few ways to go wrong
+FEW_FACILITIES = 4
+FEW = 10_000  # table entries up to which searches go on among all residents
+FINALISTS = 3  # plans compared on the middle level if there are many residents
+PARENTS = 12  # the lowest plans, of which two at a time are combined
+ALIKE = 1e-5  # relative difference up to which two plans count as the same
+AGREE = 2e-4  # relative difference up to which two searches agree
 
 
 @dataclass(frozen=True)
@@ -43,20 +44,28 @@ class Effort:
     Attributes
     ----------
     patience : int
-        Moves in a row that may fail before a search gives up.
+        Failed moves in a row after which a search gives up.
+    first : int
+        Searches that start from their own seeds; the others start from combined plans.
     confirmed : int
-        Searches that have to end at the lowest value found.
+        Number of searches that must end at the lowest value found.
+    stalled : int
+        Searches in a row that find nothing lower, after which no more are made.
     most : int
-        Searches after which it is taken as it is.
+        The most searches.
     """
 
     patience: int
+    first: int
     confirmed: int
+    stalled: int
     most: int
 
 
-MILD, STRONG = Effort(20, 2, 4), Effort(40, 5, 12)
-COLUMN = {"city": 0, "cluster": 1}  # of a descent's values
+# If t is mild, a plan found several times is the best; if it is strong, most searches may end in the same trap.
+MILD, STRONG = Effort(10, 16, 3, 16, 16), Effort(10, 12, 90, 30, 90)
+WALKED = {True: 20, False: 40}  # patience on the path, by whether t is mild: there are few searches at each t
+COLUMN = {"city": 0, "cluster": 1}  # column of a descent's costs
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,7 @@ class Search:
 
     @cached_property
     def middle(self) -> Problem:
-        """The level on which candidates are compared: the residents themselves, if they are not too many."""
+        """The level on which candidates are compared: the residents themselves, unless there are too many."""
         if len(self.full.X) <= LARGE:
             return self.full
         return self._problem(*condense(self.full.X, self.full.weights))
@@ -81,10 +90,10 @@ class Search:
 
     @cached_property
     def tail(self) -> float:
-        """The variance per axis of a normal distribution in which the far residents weigh as much as they do here.
+        """The variance per axis of a normal distribution with the same ratio of fourth to second moments.
 
-        With f the squared distance to the mean, mean f² / mean f is d + 2 times that variance. Where a few live very
-        far out it is much larger than the variance of the data, and t is strong sooner.
+        With f the squared distance to the mean, mean f² / mean f is d + 2 times that variance. If a few residents live
+        very far out, it is much larger than the variance of the data, and a smaller t is already strong.
         """
         X, shares = self.middle.X, self.middle.weights / self.middle.weights.sum()
         f = ((X - shares @ X) ** 2).sum(axis=1)
@@ -92,32 +101,49 @@ class Search:
 
     @cached_property
     def walk(self) -> Problem:
-        """The level on which the path over t is walked."""
+        """The level on which the path over t is found."""
         return self._cells(max(WALK, 100 * self.full.n_free))
 
     def _problem(self, X: Floats, weights: Floats) -> Problem:
+        """The problem on weighted points."""
         return Problem.of(X, weights, self.full.n_free)
 
     @cached_property
     def _levels(self) -> dict[int, Problem]:
+        """Problems on cells by their number, made once."""
         return {}
 
     def _cells(self, count: int) -> Problem:
+        """The problem on at most `count` cells."""
         if len(self.middle.X) <= count:
             return self.middle
         if count not in self._levels:
             self._levels[count] = self._problem(*cells(self.middle.X, self.middle.weights, count))
         return self._levels[count]
 
+    @property
+    def _few(self) -> bool:
+        """Whether residents are so few that searches go on among all of them."""
+        return self.middle.X.size <= FEW
+
     def _mild(self, t: float) -> bool:
-        return float(t) * max(self.variance, self.tail) <= MILD_TILT
+        """Whether t is so small that the problem is nearly k-means."""
+        d = min(max(self.full.X.shape[1], 2), MANY_COLUMNS)
+        return float(t) * d * max(self.variance, self.tail) <= MILD_TILT
 
     def _effort(self, t: float) -> Effort:
-        """How hard to search at t; less where the columns are so many that every descent takes long."""
-        usual = MILD if self._mild(t) else STRONG
+        """How hard to search at t; less if there are so many columns that every descent takes long."""
+        usual, k = MILD if self._mild(t) else STRONG, self.full.n_free
         share = min(1.0, MANY_COLUMNS / self.full.X.shape[1])
+        patience = min(max(usual.patience, 5 * k // 2 if self._mild(t) else k), 2 * usual.patience)
         most = max(2, round(usual.most * share))
-        return Effort(max(4, round(usual.patience * share)), min(usual.confirmed, most), most)
+        confirmed = MILD.confirmed if k == 1 else usual.confirmed
+        if self._mild(t) and k <= FEW_FACILITIES:
+            confirmed -= 1
+        return Effort(
+            max(4, round(patience * share)), min(usual.first, most), min(confirmed, most),
+            max(2, round(usual.stalled * share)), most,
+        )  # fmt: skip
 
     def candidates(
         self,
@@ -126,109 +152,146 @@ class Search:
         count: int,
         start: Floats | None = None,
         patience: int | None = None,
-    ) -> tuple[Floats, Floats]:
-        """The winners (count, k, d) of independent searches at t, and their values on a few hundred cells.
+        before: int = 0,
+    ) -> Floats:
+        """The winners (count, k, d) of independent searches at t, on a few hundred cells.
 
-        Each begins with seeds of its own, or with ``start``: one for all, or one for each; where t is strong they look
-        at more cells.
+        Each starts from its own seeds, or from ``start`` (one for all, or one for each); if t is strong, they use more
+        cells. Searches alternate between two numbers of cells: a result of both is less likely an effect of the cells.
         """
         mild, k, d = self._mild(t), self.full.n_free, self.full.X.shape[1]
-        problem = self._cells(max(250 if d <= 3 else 500, 30 * k) if mild else max(1000, 60 * k))
-        third = starts.KMEANS if mild else starts.RESIDENTS
-        kinds = [starts.KMEANS_PP, starts.FARTHEST, third] if start is None else []
-        found = np.zeros((count, k + len(self.fixed), d))
-        found[:, k:] = self.fixed
-        if start is not None:
-            found[:] = start
-        return found, self._search(problem, t, rng, found, kinds, patience or self._effort(t).patience)
+        fine = d > 3 or (d == 3 and not self._few)
+        least = max(500 if fine else 250, 30 * k) if mild else max(1000, 60 * k)
+        problems = [self._cells(least), self._cells(least * 3 // 2)]
+        share = min(1.0, MANY_COLUMNS / d)
+        patience = patience or max(4, round(WALKED[mild] * share))
+        return self._search(problems, t, rng, count, start, patience, before)
+
+    def improved(
+        self, found: Floats, t: float, rng: np.random.Generator, count: int, patience: int
+    ) -> Floats:
+        """Plans as further moves on ``count`` cells leave them, until ``patience`` of them in a row have failed."""
+        return self._search([self._cells(count)], t, rng, len(found), found, patience)
 
     def _search(
         self,
-        problem: Problem,
+        problems: list[Problem],
         t: float,
         rng: np.random.Generator,
-        found: Floats,
-        kinds: list[int],
+        count: int,
+        start: Floats | None,
         patience: int,
+        before: int = 0,
     ) -> Floats:
-        """Search from each of ``found``, which take the winners; returns their values.
+        """The winners of searches, each on the next of ``problems``, after so many ``before``.
 
-        Where t is strong, two habits take turns: what both find is less likely to be the trap of one.
+        If t is strong, two kinds of moves alternate between searches: a result of both is less likely a trap of one.
         """
-        values = np.full(len(found), np.inf)
-        seeds = rng.integers(2**31, size=len(found))
-        rule, noise = problem.rule(t, COARSE, problem.X[:1]), problem.noise(t)
-        descend = address_of(descents.descend, descents.DESCEND)
+        mild, k = self._mild(t), self.full.n_free
+        third = starts.KMEANS if mild else starts.RESIDENTS
+        kinds = [starts.KMEANS_PP, starts.FARTHEST, third] if start is None else []
+        found = np.zeros((count, k + len(self.fixed), self.full.X.shape[1]))
+        found[:, k:] = self.fixed
+        if start is not None:
+            found[:] = start
+        numbers = rng.integers(2**31, size=count)
+        stop = np.zeros(1, np.int64)
+        rules = [problem.rule(t, COARSE, problem.X[:1])._replace(stop=stop) for problem in problems]
+        down = address_of(descents.descend, descents.DESCEND)
         open_ = address_of(starts.open_facilities, starts.OPEN)
-        rank = address_of(swaps.rank_swaps, swaps.RANK)
+        # no swaps are ranked where t is mild: then what ranks them is not compiled
+        rank = 0 if mild else address_of(swaps.rank_swaps, swaps.RANK)
         begin, column = np.array(kinds, dtype=np.int64), COLUMN[self.criterion]
-        habits = (starts.BY_CHANCE, starts.BY_CHANCE) if self._mild(t) else (starts.BY_RANK, starts.BY_CHANCE)
+        habits = (starts.BY_CHANCE, starts.BY_CHANCE) if mild else (starts.BY_RANK, starts.BY_CHANCE)
 
         def run(rows: slice) -> None:
+            """Run some of the searches."""
             for i in range(rows.start, rows.stop):
-                values[i] = starts.find_start(
-                    problem.city, descend, open_, rank, rule, column, begin, habits[i % 2], patience, noise,
-                    int(seeds[i]), found[i],
+                turn = before + i
+                problem, rule = problems[turn % len(problems)], rules[turn % len(problems)]
+                starts.find_start(
+                    problem.city, down, open_, rank, rule, column, begin, habits[turn % 2], patience,
+                    problem.noise(t), int(numbers[i]), found[i],
                 )  # fmt: skip
 
-        in_parallel(run, len(found), 1, rule.stop)
-        return values
+        in_parallel(run, count, 1, stop)
+        return found
+
+    def _ends(self, problem: Problem, found: Floats, t: float) -> tuple[Floats, Floats]:
+        """Where plans end, and what they cost there."""
+        ends, values = descend_all(problem, found, t, tol=FINE)
+        return ends, values[:, COLUMN[self.criterion]]
+
+    def best(self, t: float, rng: np.random.Generator, count: int | None = None) -> Floats:
+        """The lowest plan that several searches find, at its end on the middle level.
+
+        With a ``count``, of so many independent searches. Otherwise they go on until enough agree or nothing lower has
+        come up for long, and those after the first set out from crossings of two plans. Where residents are few,
+        these look at all of them: cells have another best plan than they.
+        """
+        effort = self._effort(t)
+        few = self._few
+        ground = self.middle if few else self.walk
+        if count is not None:
+            return self.lowest(self.candidates(t, rng, count, None, effort.patience), t)
+        found, values = self._ends(ground, self.candidates(t, rng, ROUND, None, effort.patience), t)
+        searched, since = ROUND, 0
+        while searched < effort.most and since < effort.stalled:
+            wanted = effort.confirmed - self._agreeing(values, t)
+            if wanted <= 0:
+                break
+            size = min(wanted, ROUND)
+            begin = self._crossed(found, values, t, rng, size) if searched >= effort.first else None
+            if few:
+                more = self._search([ground], t, rng, size, begin, effort.patience, searched)
+            else:
+                more = self.candidates(t, rng, size, begin, effort.patience, searched)
+            ends, their_values = self._ends(ground, more, t)
+            lower = clearly_lower(their_values.min(), values.min(), ALIKE, ground.noise(t))
+            searched, since = searched + size, 0 if lower else since + size
+            found, values = np.concatenate([found, ends]), np.concatenate([values, their_values])
+        winners = found[self._different(values, t)[: 1 if few else FINALISTS]]
+        return winners[0] if ground is self.middle else self.lowest(winners, t)
 
     def _agreeing(self, values: Floats, t: float) -> int:
-        """How many searches ended at the lowest value."""
+        """Number of searches that ended at the lowest value."""
         noise = self.middle.noise(t)
         return sum(not clearly_lower(values.min(), value, AGREE, noise) for value in values)
 
-    def best(self, t: float, rng: np.random.Generator, count: int | None = None) -> Floats:
-        """The candidate that ends lowest on the middle level, and its end there if that is not all residents.
-
-        Without a ``count``, searches go on until enough of them agree on the lowest value; then, where t is strong,
-        the best plan is crossed with the others, and the winner is improved on the middle level.
-        """
-        effort = self._effort(t)
-        found, values = self.candidates(t, rng, count or ROUND)
-        while count is None and len(values) < effort.most and self._agreeing(values, t) < effort.confirmed:
-            more, their_values = self.candidates(t, rng, ROUND)
-            found, values = np.concatenate([found, more]), np.concatenate([values, their_values])
-        children = found[:0] if count is not None or self._mild(t) else self._crossed(found, values, t, rng)
-        if len(children):
-            more, their_values = self.candidates(t, rng, len(children), children, POLISH)
-            found, values = np.concatenate([found, more]), np.concatenate([values, their_values])
-        finalists = found[self._different(values, t)[:FINALISTS]]
-        return self.lowest(finalists, t, rng if count is None else None)
-
     def _different(self, values: Floats, t: float) -> NDArray[np.int64]:
-        """Which plans to compare, the lowest first: one of those that cost the same."""
+        """The plans to compare, the lowest first, with only one of those that cost the same."""
         order = np.argsort(values, kind="stable")
         noise = self.middle.noise(t)
         lower = [clearly_lower(values[a], values[b], ALIKE, noise) for a, b in pairwise(order)]
         return order[np.array([True, *lower])]
 
-    def _crossed(self, found: Floats, values: Floats, t: float, rng: np.random.Generator) -> Floats:
-        """Plans with some facilities of the best and, in place of the others, those of another that stand for them."""
-        order, k = self._different(values, t), self.full.n_free
-        if len(order) < 2 or k < 2:
-            return found[:0]
-        children = np.repeat(found[order[:1]], CHILDREN, axis=0)
-        for c, child in enumerate(children):
-            other = found[order[1 + c % (len(order) - 1)], :k]
-            away = ((child[:k, None] - other[None]) ** 2).sum(axis=2)
+    def _crossed(
+        self, found: Floats, values: Floats, t: float, rng: np.random.Generator, count: int
+    ) -> Floats | None:
+        """Crossings of two good plans: each facility of the one, or that of the other which stands for it.
+
+        None where there are no two different plans.
+        """
+        order, k = self._different(values, t)[:PARENTS], self.full.n_free
+        if len(order) < 2:
+            return None
+        children = np.empty((count, *found.shape[1:]))
+        for child in children:
+            # of two drawn, the better; then another
+            one = rng.integers(len(order), size=2).min()
+            other = (one + 1 + rng.integers(len(order) - 1, size=2).min()) % len(order)
+            child[:] = found[order[one]]
+            theirs = found[order[other], :k]
+            away = ((child[:k, None] - theirs[None]) ** 2).sum(axis=2)
             taken = rng.random(k) < 0.5
-            child[:k][taken] = other[linear_sum_assignment(away)[1]][taken]
+            child[:k][taken] = theirs[linear_sum_assignment(away)[1]][taken]
         return children
 
-    def lowest(self, found: Floats, t: float, rng: np.random.Generator | None = None) -> Floats:
+    def lowest(self, found: Floats, t: float) -> Floats:
         """The start that ends lowest on the middle level, and its end there if that is not all residents.
 
-        With many columns always its end: what is left to do from there takes a small part of the time. With random
-        numbers, and where residents are few, it is searched on from there: cells have another best plan than they.
+        With many columns always its end: what is left to do from there takes a small part of the time.
         """
-        ends, values = descend_all(self.middle, found, t, tol=1e-4)
-        winner = int(values[:, COLUMN[self.criterion]].argmin())
-        if rng is not None and len(self.middle.X) * self.full.X.shape[1] <= POLISHED:
-            best = ends[[winner]]
-            self._search(self.middle, t, rng, best, [], POLISH)
-            found = ends = best
-            winner = 0
+        ends, values = self._ends(self.middle, found, t)
         again = self.middle is self.full and self.full.X.shape[1] <= MANY_COLUMNS
-        return found[winner] if again else ends[winner]
+        return (found if again else ends)[values.argmin()]

@@ -22,9 +22,9 @@ def descend_by_sgd(
 ) -> Descent:
     """Assignment, then ``n_epochs`` mini-batch steps (eq. 12) for every facility, ``n_iter`` times.
 
-    The gradient's sum runs over the batch and its denominator over all residents, as the paper prints it; the sign is
-    that of descent. It begins at ``start`` (k + f, d), or with k-means++ seeding. Only
-    finite t, and every resident with a weight.
+    The gradient's sum runs over the batch and its denominator over all residents, as printed in the paper; the sign is
+    that of descent. It starts from ``start`` (k + f, d), or from k-means++ seeds. It needs a finite t, and a positive
+    weight for every resident.
     """
     if np.isinf(t):
         msg = "solver='sgd' cannot run at t = infinity: its gradient has no limit there. Use solver='newton'."
@@ -57,7 +57,7 @@ def descend_by_sgd(
         size = inside @ weights
         for _ in range(n_epochs):
             batch = rng.choice(len(X), batch_size, replace=False) if batch_size < len(X) else slice(None)
-            # log of the denominator sum_i e^{t f_i delta_ij}, the non-members at e^0, top taken out
+            # log of the denominator sum_i e^{t f_i delta_ij}: non-members are e^0, the largest exponent is factored out
             top = np.zeros(len(centers))
             np.maximum.at(top, labels, t * f)
             mass = np.bincount(labels, weights * np.exp(t * f - top[labels]), len(centers))

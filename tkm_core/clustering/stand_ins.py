@@ -1,4 +1,4 @@
-"""Fewer, weighted points that stand for many residents: for the search, and for the path of large cities."""
+"""Condense many residents to fewer weighted points, for the search and for the path of large cities."""
 
 import numpy as np
 
@@ -8,12 +8,12 @@ from tkm_core.clustering.compiled.records import City, frozen
 from tkm_core.clustering.threads import in_parallel
 
 BINS = {1: 4_096, 2: 128, 3: 25}  # per axis: about 16,000 in all on a map
-FEW = 3  # residents in a bin that are not merged
-PARTS = 8  # partial sums of the binning: fixed, so that they do not depend on the number of threads
+FEW = 3  # bins with at most this many residents are not merged
+PARTS = 8  # partial sums of the binning: fixed, so that the result does not depend on the number of threads
 
 
 def cells(X: Floats, weights: Floats, count: int) -> tuple[Floats, Floats]:
-    """At most ``count`` weighted points that stand for the residents: means of cells split again and again.
+    """At most ``count`` weighted points that stand for the residents: means of repeatedly split cells.
 
     >>> means, weights = cells(np.array([[0.0], [1.0], [9.0]]), np.ones(3), 2)
     >>> means.tolist(), weights.tolist()
@@ -25,11 +25,11 @@ def cells(X: Floats, weights: Floats, count: int) -> tuple[Floats, Floats]:
 
 
 def condense(X: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Stand-ins for a large number of residents: means of bins up to three dimensions, beyond that a sample.
+    """Stand-ins for many residents: means of bins in up to three dimensions, otherwise a sample.
 
-    Half of a map's bin edges divide the range evenly and half the population, so that neither a far-off farm nor the
-    old town is lost in one bin. Residents in bins of a few stand for themselves: a large t is decided by them. A sample
-    keeps, besides every m-th resident, those farthest from the middle.
+    Half of the bin edges divide the range evenly and the other half the population, so that neither a remote farm nor
+    the old town is lost in one bin. Residents in nearly empty bins stand for themselves, because they matter most at a
+    large t. A sample has every m-th resident and those farthest from the middle.
     """
     n, d = X.shape
     if d not in BINS:
@@ -49,6 +49,7 @@ def condense(X: Floats, weights: Floats) -> tuple[Floats, Floats]:
     size = -(-n // PARTS)
 
     def run(rows: slice) -> None:
+        """Add some rows to the bins."""
         part = rows.start // size
         add_to_bins(city, edges, rows.start, rows.stop, bins, counts[part], masses[part], sums[part])
 

@@ -1,4 +1,4 @@
-"""Threads for compiled loops that release the interpreter."""
+"""Threads for compiled loops that release the GIL."""
 
 import os
 from collections.abc import Callable
@@ -13,7 +13,7 @@ _pools: dict[int, ThreadPoolExecutor] = {}
 
 
 def pool() -> ThreadPoolExecutor:
-    """One pool a process (a fork starts its own)."""
+    """The thread pool of this process (a fork starts its own)."""
     pid = os.getpid()
     if pid not in _pools:
         _pools[pid] = ThreadPoolExecutor(processors(), thread_name_prefix="tkm")
@@ -25,7 +25,7 @@ def in_parallel(
 ) -> None:
     """Run over slices of 0..n of the given size, each by one thread.
 
-    Where one fails, or Ctrl-C is pressed, those that wait are cancelled, and those that run are told to ``stop``.
+    If one fails, or Ctrl-C is pressed, waiting ones are cancelled and running ones are told to ``stop``.
     """
     tasks = [slice(i, min(n, i + size)) for i in range(0, n, size)]
     if len(tasks) == 1:

@@ -1,4 +1,4 @@
-"""Measures of any set of facilities, computed in one place for every method."""
+"""Measures of any set of facilities: average and longest distance, variance, Gini and others."""
 
 from tkm_core.evaluation.evaluation import Evaluation, evaluate, evaluate_distances
 from tkm_core.evaluation.neighbourhood import neighbourhood_radius

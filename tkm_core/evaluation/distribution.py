@@ -21,12 +21,12 @@ def gini(ordered: Floats, weights: Floats, cumulative: Floats) -> float:
     if mean == 0:
         return 0.0
     below = (cumulative - weights / 2) / total
-    # rounding must not lead below 0, where all are equal, or above 1
+    # rounding must not lead below 0 (all equal) or above 1
     return min(max(float(2 * np.dot(weights * ordered, below) / (total * mean) - 1), 0.0), 1.0)
 
 
 def worst_share_mean(ordered: Floats, weights: Floats, cumulative: Floats, share: float) -> float:
-    """Mean over exactly the worst-off ``share`` of the population; the resident on the edge counts in part."""
+    """Mean over exactly the worst-off ``share`` of the population; the resident at the boundary counts in part."""
     total = cumulative[-1]
     inside = np.clip(cumulative - (1 - share) * total, 0.0, weights)
     return float(np.dot(inside, ordered) / inside.sum())

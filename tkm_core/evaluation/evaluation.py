@@ -1,4 +1,4 @@
-"""Every measure of a set of facilities, in one place, whatever method made them."""
+"""`evaluate`: compute every measure of a set of facilities, whatever method placed them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ from tkm_core.partitions import over_rows, rows_of
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """What a set of facilities means for the residents; distances in the units of X, all weighted.
+    """Every measure of a set of facilities, weighted by people; distances in the units of X.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Evaluation:
     gini : float
         Inequality of distance: 0 when all are equally far.
     kolm_pollak_ede : float
-        The distance which, if everyone had it, would be as bad as this distribution.
+        The equally-distributed equivalent: if everyone had this distance, it would be as bad as the distribution.
     worst_decile_mean : float
         Mean distance of the worst-off 10 % of the population.
     share_within : float or None
@@ -83,12 +83,12 @@ class Evaluation:
 
     @property
     def count(self) -> int:
-        """How many residents were judged."""
+        """Number of residents."""
         return len(self.labels)
 
     @property
     def _measures(self) -> dict[str, float]:
-        """Every measure of the table that was taken."""
+        """Every measure that was computed, by key."""
         return {key: getattr(self, key) for key in MEASURES if getattr(self, key) is not None}
 
     def __repr__(self) -> str:
@@ -150,21 +150,21 @@ def evaluate(
     standard: float | None = None,
     neighbourhood: ArrayLike | None = None,
 ) -> Evaluation:
-    """Judge facilities at ``centers`` for residents ``X``, each served by the nearest.
+    """Measure how well facilities at ``centers`` serve residents ``X``, each going to the nearest.
 
     With f_i the squared distance of resident i, w_i their weight and W the sum of all weights, the tilted cost of
     facility j is
 
         phi_j = (1/t) log[ (1/W) (sum over residents i of j: w_i e^{t f_i}  +  sum over all others: w_i e^0) ]:
 
-    residents of other facilities count as if they stood at distance 0. ``tilted_sse`` is the sum of the phi_j,
+    residents of other facilities count as if they lived at distance 0. ``tilted_sse`` is the sum of the phi_j,
     ``city_cost`` is (1/t) log[(1/W) sum_i w_i e^{t f_i}]. At t = 0 both are the mean squared distance.
 
     Parameters
     ----------
     X : array (n, d), GeoDataFrame of points on a plane map, Dask array or table, ParquetRows, or path of Parquet files
-        Residents. Of rows that are not in memory, ``labels`` and ``distance`` are left empty, and quantiles are within
-        0.05 %: see the guide "Beyond one machine".
+        Residents. For rows that are not in memory, ``labels`` and ``distance`` stay empty, and quantiles are exact to
+        within 0.05 %: see the guide "Beyond one machine".
     centers : array (k, d)
         Facilities, whatever method placed them.
     t : float
@@ -199,7 +199,7 @@ def evaluate(
     points = check_points(X)
     sites = check_centers(centers, points.shape[1], "centers")
     people = check_weights(sample_weight, len(points))
-    # lengths in units of the farthest: nothing overflows or vanishes on the way
+    # lengths in units of the farthest, so that nothing overflows or underflows
     labels, f, unit = served(points, sites, people > 0)
     return _measured(labels, f, unit, len(sites), people, check_t(t), standard, neighbourhood)
 
@@ -214,7 +214,7 @@ def evaluate_distances(
     standard: float | None = None,
     neighbourhood: ArrayLike | None = None,
 ) -> Evaluation:
-    """Judge a plan by any distances: along streets, in minutes, from a table.
+    """Measure a plan from given distances: along streets, in minutes, from a table.
 
     Parameters
     ----------
@@ -272,26 +272,30 @@ def _measured(
     standard: float | None,
     neighbourhood: ArrayLike | None,
 ) -> Evaluation:
-    """Every measure, from each resident's facility and squared distance in units of unit²."""
+    """Every measure, computed from each resident's facility and squared distance in units of unit²."""
     live = people > 0
-    # weights near the middle of their range: no share vanishes
+    # weights scaled to the middle of the number range, so that no share underflows
     weights, tilted = level_weights(people), tilt(t, unit)
     distance = np.sqrt(f)
     total = float(weights.sum())
     peopled = np.where(live, f, 0.0), np.where(live, distance, 0.0)
 
     def carried(values: Floats | float, power: int) -> Floats:
+        """A measure back in the units of X."""
         return in_units_of(values, unit, power, "A measure of the distances")
 
     def per_cluster(values: Floats) -> Floats:
+        """Weighted sums over the residents of each facility."""
         return np.bincount(labels, weights * values, minlength=k).astype(np.float64)
 
     def variance_by_cluster(values: Floats) -> Floats:
+        """Weighted variance among the residents of each facility."""
         mean = np.divide(per_cluster(values), population, out=np.zeros(k), where=population > 0)
         spread = per_cluster((values - mean[labels]) ** 2)
         return np.divide(spread, population, out=np.zeros(k), where=population > 0)
 
     def overall(values: Floats) -> float:
+        """Weighted variance over all residents."""
         mean = float(np.dot(weights, values)) / total
         return float(np.dot(weights, (values - mean) ** 2)) / total
 

@@ -1,4 +1,4 @@
-"""The neighbourhood radius: how far a resident must go to meet a fair share of the population."""
+"""The neighbourhood radius: how far a resident must go to reach a k-th of the population."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,7 +7,7 @@ from tkm_core.arrays import Floats
 from tkm_core.clustering import Frame, check_points, check_weights, fill_reach, frozen, level_weights
 from tkm_core.progress import Progress
 
-CHUNK_ENTRIES = 20_000_000  # distances between two reports of progress
+CHUNK_ENTRIES = 20_000_000  # distances computed between two progress reports
 
 
 def neighbourhood_radius(
@@ -17,10 +17,10 @@ def neighbourhood_radius(
     *,
     progress: Progress | None = None,
 ) -> Floats:
-    """How far each resident must go to meet a k-th of the population, their own point included.
+    """How far each resident must go to reach a k-th of the population, including their own point.
 
-    The radius of the smallest ball around each resident that holds at least W / k; without weights that is
-    the distance to the (n/k)-th nearest resident, counting oneself first. Time grows with n², memory with n.
+    It is the radius of the smallest ball around each resident that holds at least W / k people. Without weights that
+    is the distance to the (n/k)-th nearest resident, counting oneself first. Time grows with n², memory with n.
 
     Parameters
     ----------

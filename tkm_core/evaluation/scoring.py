@@ -1,4 +1,4 @@
-"""Scorers: a grid search over t, or over any other setting, that sees fairness."""
+"""Scorers for scikit-learn's model selection, so that a grid search can optimise fairness."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -13,7 +13,7 @@ from tkm_core.measures import MEASURES
 
 @dataclass(frozen=True)
 class MeasureScorer:
-    """A measure of `evaluate` as scikit-learn's model selection calls it. Made by `scorer`.
+    """A measure of `evaluate` as a scorer for scikit-learn. Made by `scorer`.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class MeasureScorer:
         y: Any = None,  # noqa: ARG002 - part of the signature of every scorer
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """The measure of a fitted clustering on X; its negative where less is better."""
+        """The measure of a fitted clustering on X; negative if less is better."""
         if isinstance(estimator, Pipeline):
             X, estimator = estimator[:-1].transform(X) if len(estimator) > 1 else X, estimator[-1]
         centers = estimator.cluster_centers_
@@ -46,7 +46,7 @@ class MeasureScorer:
         return value if MEASURES[self.measure].more_is_better else -value
 
     def set_score_request(self, *, sample_weight: bool | str | None = True) -> Self:
-        """Ask for weights when metadata routing is on, as with scikit-learn's own scorers."""
+        """Request weights when metadata routing is on, as with scikit-learn's own scorers."""
         self._requests["sample_weight"] = sample_weight
         return self
 
@@ -60,14 +60,14 @@ class MeasureScorer:
 def scorer(measure: str, *, t: float = 0.0, standard: float | None = None) -> MeasureScorer:
     """A scorer for ``GridSearchCV`` and the like, from any measure of `evaluate`.
 
-    ``TiltedKMeans.score`` is minus the sum of squared distances, which is best at t = 0. With this a search can look
-    for the shortest longest trip instead, or for both.
+    ``TiltedKMeans.score`` is minus the sum of squared distances, which is best at t = 0. With this scorer a search can
+    look for the shortest longest trip instead, or for both.
 
     Parameters
     ----------
     measure : str
         "mean_distance", "largest_distance", "p95_distance", "gini", "worst_decile_mean", "tilted_sse", ...: a key of
-        `tkm_core.measures.MEASURES`. Where less is better, the score is its negative.
+        `tkm_core.measures.MEASURES`. If less is better, the score is its negative.
     t : float
         For "tilted_sse": the tilt at which all candidates are judged, whatever t they were fitted with.
     standard : float, optional
@@ -76,7 +76,7 @@ def scorer(measure: str, *, t: float = 0.0, standard: float | None = None) -> Me
     Returns
     -------
     MeasureScorer
-        For every estimator with ``cluster_centers_``, also at the end of a pipeline (where distances are those between
+        Works for every estimator with ``cluster_centers_``, also at the end of a pipeline (distances are then between
         the transformed rows).
 
     Examples
@@ -91,7 +91,7 @@ def scorer(measure: str, *, t: float = 0.0, standard: float | None = None) -> Me
     >>> sorted(name for name in search.cv_results_ if name.startswith("mean_test"))
     ['mean_test_average', 'mean_test_farthest']
     """
-    if measure not in MEASURES or measure == "fairness_ratio":  # that needs a radius for each resident
+    if measure not in MEASURES or measure == "fairness_ratio":  # the ratio needs a radius for each resident
         known = ", ".join(key for key in MEASURES if key != "fairness_ratio")
         msg = f"There is no measure {measure!r} to score by. There are: {known}."
         raise ValueError(msg)

@@ -1,8 +1,8 @@
-"""Every measure of facilities for rows beyond memory: one pass of sums, extremes and a mergeable sketch of distances.
+"""Measures for rows beyond memory, in one pass: sums, extremes and a mergeable sketch of distances.
 
-The sketch puts each squared distance into the bin that its leading bits name (as DDSketch does with logarithms), and
-keeps the weight and the mean distance of each bin. Bins are the same everywhere, so merging is adding. A bin is at most
-0.05 % wide in distance: quantiles, and measures of the whole distribution, are within that of the exact ones.
+The sketch assigns each squared distance to a bin by its leading bits (as DDSketch does with logarithms), and keeps the
+weight and the mean distance of each bin. Bins are the same everywhere, so merging means adding. A bin is at most 0.05 %
+wide in distance, so quantiles and measures of the whole distribution are exact to within that.
 """
 
 from collections.abc import Iterator
@@ -19,21 +19,21 @@ from tkm_core.evaluation.evaluation import Evaluation
 from tkm_core.partitions import Block, PartitionError, Passes
 from tkm_core.progress import Progress, silent
 
-BITS = 10  # of the fraction of a squared distance that name its bin
+BITS = 10  # leading bits of the fraction of a squared distance that select its bin
 QUANTILE_ERROR = 2.0 ** -(BITS + 1)
 SHIFT = 52 - BITS
-OCTAVES = 60  # below the farthest of a block; what is nearer is one bin
+OCTAVES = 60  # binary orders of magnitude below the farthest of a block; anything nearer shares one bin
 
 
 @dataclass(frozen=True, repr=False)
 class StreamedEvaluation(Evaluation):
-    """What a set of facilities means for rows beyond memory: the measures of `Evaluation`, without a line for each row.
+    """The measures of `Evaluation` for rows beyond memory, without results for single rows.
 
     Attributes
     ----------
     n_rows : int
     quantile_error : float
-        By how much, relative, quantiles and what is made of the whole distribution may be wrong.
+        Largest relative error of quantiles and of measures of the whole distribution.
     """
 
     n_rows: int = 0
@@ -41,13 +41,13 @@ class StreamedEvaluation(Evaluation):
 
     @property
     def count(self) -> int:
-        """How many residents were judged."""
+        """Number of residents."""
         return self.n_rows
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """Weight and weighted distance of the bins in which anybody is, in order."""
+    """Weight and weighted distance of all bins that are not empty, in order."""
 
     bins: Ints
     weight: Floats
@@ -55,7 +55,7 @@ class Sketch:
 
     @classmethod
     def of(cls, f: Floats, weights: Floats) -> "Sketch":
-        """Of squared distances."""
+        """The sketch of squared distances."""
         bins = np.ascontiguousarray(f).view(np.int64) >> SHIFT
         top = int(bins.max(initial=0))
         least = max(top - (OCTAVES << BITS), 0)
@@ -67,7 +67,7 @@ class Sketch:
 
     @classmethod
     def merged(cls, parts: "list[Sketch]") -> "Sketch":
-        """Several as one."""
+        """Merge several sketches."""
         bins, place = np.unique(np.concatenate([part.bins for part in parts]), return_inverse=True)
         weight, distance = (
             np.bincount(place, np.concatenate([getattr(part, name) for part in parts]), len(bins)).astype(
@@ -92,7 +92,7 @@ SUMS = np.dtype(
 
 @dataclass(frozen=True)
 class Figures:
-    """What a pass notes for each of m settings: sums of each facility (m, k), a sketch, who is within the standard."""
+    """Results of a pass for each of m settings: sums per facility (m, k), a sketch, the weight within the standard."""
 
     sums: NDArray[np.void]
     sketches: list[Sketch]
@@ -102,7 +102,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Asked:
-    """Facilities (m, k, d) of each setting, its t, and the service standard."""
+    """What to evaluate: facilities (m, k, d) and t of each setting, and the service standard."""
 
     centers: Floats
     t: Floats
@@ -110,7 +110,7 @@ class Asked:
 
 
 def figures(blocks: Iterator[Block], asked: Asked) -> Figures:
-    """The pass."""
+    """Go through all blocks and merge their results."""
     m, k, _ = asked.centers.shape
     whole = Figures(np.zeros((m, k), SUMS), [Sketch.of(np.empty(0), np.empty(0))] * m, np.zeros(m), 0)
     for block in blocks:
@@ -119,6 +119,7 @@ def figures(blocks: Iterator[Block], asked: Asked) -> Figures:
 
 
 def _of_block(block: Block, asked: Asked) -> Figures:
+    """The results of one block."""
     live = block.weights > 0
     X, weights = (block.X, block.weights) if live.all() else (block.X[live], block.weights[live])
     m, k, _ = asked.centers.shape
@@ -142,7 +143,7 @@ def _of_block(block: Block, asked: Asked) -> Figures:
 
 
 def _merged(asked: Asked, parts: list[Figures]) -> Figures:
-    """What several parts noted as what one did; tilted masses at their common top."""
+    """Merge the results of several parts, with tilted sums scaled to their common maximum."""
     stacked = np.stack([part.sums for part in parts])
     sums = np.zeros(stacked.shape[1:], SUMS)
     for name in ("weight", "f", "f2", "distance"):
@@ -158,7 +159,7 @@ def _merged(asked: Asked, parts: list[Figures]) -> Figures:
 def evaluate_settings(
     passes: Passes, centers: Floats, t: Floats, standard: float | None = None, report: Progress = silent
 ) -> list[StreamedEvaluation]:
-    """Judge facilities (m, k, d) at several settings in one pass.
+    """Evaluate facilities (m, k, d) at several settings in one pass.
 
     Parameters
     ----------

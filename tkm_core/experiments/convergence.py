@@ -1,4 +1,4 @@
-"""Tilted SSE against the iterations of the paper's SGD: by t, by epochs, by learning rate."""
+"""Experiments on the convergence of the paper's SGD: by t, by epochs, by learning rate."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,27 +19,27 @@ from tkm_core.progress import Progress
 DIALS = (0.01, 0.05, 0.1, 0.2, 0.5, 1.0)
 EPOCHS = (1, 3, 5, 7, 9)
 RATES = (0.01, 0.02, 0.03, 0.04, 0.05)
-SETTLED = 0.01  # of the start's tilted SSE: nearer than that to its end, a run counts as arrived
+SETTLED = 0.01  # a run has arrived when it is within this share of its starting tilted SSE from its end
 
 
 def convergence(run: Run, *, vary: str, words: str, k: int, iterations: int, **options: Any) -> Result:
-    """Run the SGD solver with one option varied, and the exact solver beside it as the mark to reach.
+    """Run the SGD solver with one option varied, and the exact solver for comparison.
 
     Parameters
     ----------
     run : Run
     vary, words : str
-        The option of ``TiltedKMeans`` that varies, and what people call it.
+        The option of ``TiltedKMeans`` that varies, and its name in words.
     k, iterations : int
-        Facilities; iterations of a run.
+        Number of facilities, and of iterations in a run.
     **options
-        Of ``TiltedKMeans``: t, n_epochs, learning_rate and batch_size; the one that varies has several values.
+        Options of ``TiltedKMeans``: t, n_epochs, learning_rate and batch_size; the one that varies has several values.
 
     Returns
     -------
     Result
-        One row an iteration: data set, value, repeat, iteration, tilted SSE, city-wide cost, and in ``exact``
-        the tilted SSE of the exact solver on the same sample.
+        One row per iteration: data set, value, repeat, iteration, tilted SSE, city-wide cost, and in ``exact`` the
+        tilted SSE of the exact solver on the same sample.
 
     Examples
     --------
@@ -51,7 +51,10 @@ def convergence(run: Run, *, vary: str, words: str, k: int, iterations: int, **o
     values = options.pop(vary)
 
     def job(sample: Sample, value: float) -> Job:
+        """The job of one sample and value."""
+
         def work(_: Progress) -> pd.DataFrame:
+            """Fit with SGD and with the exact solver."""
             X, weights = sample.draw()
             used = {**options, "scale": 1.0, vary: value}
             model = TiltedKMeans(k, solver="sgd", max_iter=iterations, random_state=sample.seed, **used)
@@ -78,7 +81,7 @@ def convergence(run: Run, *, vary: str, words: str, k: int, iterations: int, **o
 
 
 def _draw(table: pd.DataFrame, vary: str, words: str, theme: str) -> go.Figure:
-    """One panel a data set, one line a value; a dotted line where the exact solver ends."""
+    """One panel per data set, one line per value; dotted lines show the exact solver."""
     names, values = table["data"].unique().tolist(), sorted(table[vary].unique().tolist())
     colors = ramp(len(values), theme)
     figure = panels(names, x="iteration", y="tilted SSE", theme=theme)
@@ -95,7 +98,9 @@ def _draw(table: pd.DataFrame, vary: str, words: str, theme: str) -> go.Figure:
                 figure, mean.index.to_series().iloc[shown], mean.iloc[shown], std.iloc[shown],
                 name=f"{words} {value:g}", color=color, where=where, legend=number == 0,
             )  # fmt: skip
-            if vary == "t" or value == values[-1]:  # elsewhere t is the same in every line
+            if (
+                vary == "t" or value == values[-1]
+            ):  # otherwise t, and so the exact solver, is the same for every line
                 label = "exact solver"
                 figure.add_scatter(
                     x=[0, int(mine["iteration"].max())],
@@ -116,12 +121,12 @@ def _draw(table: pd.DataFrame, vary: str, words: str, theme: str) -> go.Figure:
 
 
 def _worth_drawing(count: int) -> Floats:
-    """Every iteration of the first 50, then every fifth: the curve is flat there."""
+    """The first 50 iterations, then every fifth, since the curve is flat there."""
     return np.array([i for i in range(count) if i < 50 or i % 5 == 0 or i == count - 1], dtype=np.intp)
 
 
 def _findings(table: pd.DataFrame, vary: str, words: str) -> tuple[str, ...]:
-    """Where each line ends, against the exact solver; when it got there; how often it rose on the way."""
+    """Sentences: where each line ends compared with the exact solver, when it gets there, how often it rises."""
     run = ["data", vary, "repeat"]
     cost = table.groupby(run)["tilted_sse"]
     start, end = cost.transform("first"), cost.transform("last")
@@ -144,7 +149,7 @@ def _findings(table: pd.DataFrame, vary: str, words: str) -> tuple[str, ...]:
     for value, runs in per_run.groupby(level=vary):
         notes.append(
             f"{words} {value:g}: SGD ends {runs['above'].median():.1f} % above the exact solver (median of "
-            f"{len(runs)} runs; worst {runs['above'].max():.1f} %), is near that end after "
+            f"{len(runs)} runs; worst {runs['above'].max():.1f} %), is close to that after "
             f"{runs['arrived'].median():.0f} iterations (median), and rises in "
             f"{runs['rose'].mean():.0f} % of its steps."
         )
@@ -152,6 +157,7 @@ def _findings(table: pd.DataFrame, vary: str, words: str) -> tuple[str, ...]:
 
 
 def _by(vary: str, words: str, **fixed: Any) -> Callable[..., Result]:
+    """The experiment that varies one option."""
     return partial(convergence, vary=vary, words=words, **fixed)
 
 

@@ -20,7 +20,7 @@ from tkm_core.residents import (
     sample_meant,
 )
 
-NUMERIC = 0.5  # share of a column's cells that have to be numbers for it to be taken unasked
+NUMERIC = 0.5  # share of a column's cells that must be numbers for it to be used by default
 
 
 def standardise(X: Floats) -> Floats:
@@ -34,7 +34,7 @@ def standardise(X: Floats) -> Floats:
 
 
 def blobs(groups: int, seed: int, n: int = 200, strays: int = 6) -> Dataset:
-    """Round groups of points in the plane and a few stray ones far outside, standardised.
+    """Round groups of points in the plane and a few strays far outside, standardised.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def sample(key: str, seed: int) -> Dataset:
 
 
 def cities_and_blobs(seed: int) -> list[Dataset]:
-    """What the comparisons run on by default."""
+    """Default data of the comparisons."""
     return [
         sample("sacramento", seed),
         sample("toulouse", seed),
@@ -67,17 +67,17 @@ def cities_and_blobs(seed: int) -> list[Dataset]:
 
 
 def two_blobs(seed: int) -> list[Dataset]:
-    """What the trajectory runs on by default: the paper's two synthetic data sets, by our own generator."""
+    """Default data of the trajectory: like the paper's two synthetic data sets, from our own generator."""
     return [blobs(2, seed), blobs(3, seed)]
 
 
 def large_city(seed: int) -> list[Dataset]:
-    """What the running times are taken on by default."""
+    """Default data of the running times."""
     return [sample("generated-1m", seed)]
 
 
 def named_table(name: str, seed: int) -> Dataset:
-    """A table by its name, standardised; columns that are the same in every row are left out.
+    """A table by its name, standardised and without constant columns.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def read_dataset(file: str, columns: Sequence[str] = (), *, seed: int = 0) -> Da
     Returns
     -------
     Dataset
-        Its notes tell which columns and how many rows were taken, and what was left out.
+        Its notes say which columns and how many rows were used, and what was left out.
     """
     if file in TABLES and not Path(file).exists():
         if columns:
@@ -119,7 +119,7 @@ def read_dataset(file: str, columns: Sequence[str] = (), *, seed: int = 0) -> Da
         return sample(file, seed)
     with open_source(Path(file)) as source:
         if source.kind != "text":
-            msg = f"{file} is no text table: save it as CSV."
+            msg = f"{file} is not a text table: save it as CSV."
             raise ResidentsError(msg)
         table = read_text(source)
         chosen = list(dict.fromkeys(_column(each, table.names) for each in columns)) or table.names
@@ -130,7 +130,7 @@ def read_dataset(file: str, columns: Sequence[str] = (), *, seed: int = 0) -> Da
 
 
 def _column(choice: str, names: list[str]) -> str:
-    """A column by its name, or by its position counted from 1 if no column is called that."""
+    """A column by its name, or by its position counted from 1 if no column has that name."""
     text = choice.strip()
     if text not in names and text.isdecimal() and 1 <= int(text) <= len(names):
         return names[int(text) - 1]
@@ -138,7 +138,7 @@ def _column(choice: str, names: list[str]) -> str:
 
 
 def _dataset(name: str, columns: list[str], numbers: Floats, *, asked: bool) -> Dataset:
-    """Leave out what cannot be used, say so, and standardise the rest."""
+    """Leave out what cannot be used, note it, and standardise the rest."""
     finite = np.isfinite(numbers)
     usable = finite.mean(axis=0) >= NUMERIC if len(numbers) else np.zeros(len(columns), dtype=np.bool_)
     spread = np.array(
@@ -160,7 +160,7 @@ def _dataset(name: str, columns: list[str], numbers: Floats, *, asked: bool) -> 
     if left:
         notes.append(f"{name}: left out as not numeric or constant: {', '.join(left)}.")
     if not whole.all():
-        notes.append(f"{name}: {(~whole).sum():,} rows left out, with a gap in one of the columns.")
+        notes.append(f"{name}: {(~whole).sum():,} rows left out because of a gap in one of the columns.")
     constant = X.std(axis=0) == 0
     if constant.any():
         same = taken[int(constant.argmax())]

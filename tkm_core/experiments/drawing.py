@@ -1,4 +1,4 @@
-"""The frame of every experiment's figure: panels side by side, one look, one legend."""
+"""Layout of the experiments' figures: panels side by side with one legend."""
 
 import math
 from collections.abc import Sequence
@@ -12,18 +12,15 @@ from plotly.subplots import make_subplots
 from tkm_core.figures import Look, layout, palette, to_hex
 
 ROW_HEIGHT = 300
-EDGES, BETWEEN, ABOVE_TITLES = 112, 74, 30  # pixels around and between panels, and from them to the legend
-BUTTON, BUTTON_RIM, BUTTON_INK = (
-    "#D3DCDA",
-    "#8A9A9F",
-    "#16242A",
-)  # Plotly's active button is white in every theme
+EDGES, BETWEEN, ABOVE_TITLES = 112, 74, 30  # pixels around panels, between them, and up to the legend
+# Plotly's active button is white in every theme.
+BUTTON, BUTTON_RIM, BUTTON_INK = ("#D3DCDA", "#8A9A9F", "#16242A")
 
 
 def panels(
     titles: Sequence[str], *, x: str, y: str, theme: str, columns: int = 2, height: int = ROW_HEIGHT
 ) -> go.Figure:
-    """An empty figure with one panel a title; ``place(i, columns)`` tells where panel i is."""
+    """An empty figure with one panel per title; ``place(i, columns)`` says where panel i is."""
     columns = min(columns, len(titles))
     rows = math.ceil(len(titles) / columns)
     full = EDGES + rows * height
@@ -47,19 +44,19 @@ def panels(
     figure.update_xaxes({**across, "fixedrange": False})
     figure.update_yaxes({**up, "fixedrange": False, "title": None})
     for row in range(1, rows + 1):
-        figure.update_yaxes(title=up["title"], row=row, col=1)
+        figure.update_yaxes(title=up.get("title"), row=row, col=1)
     figure.update_annotations(font={"size": 14, "color": colors.ink})
     return figure
 
 
 def legend_above(tall: float) -> dict[str, Any]:
-    """A legend above the panels' titles; however often it wraps on a narrow screen, the margin grows with it."""
+    """A legend above the panels' titles; the margin grows if it wraps on a narrow screen."""
     place = {"x": 0, "y": 1 + ABOVE_TITLES / tall, "yanchor": "bottom"}
     return {"orientation": "h", "font": {"size": 13}, **place}
 
 
 def linear_or_log(figure: go.Figure) -> None:
-    """Two buttons that switch every panel's upward axis: a single large bar hides the others on a plain one."""
+    """Two buttons that switch every vertical axis: on a linear one, a single large bar hides the others."""
     axes = [name for name in figure.layout.to_plotly_json() if name.startswith("yaxis")]
     buttons = [
         {"label": kind, "method": "relayout", "args": [{f"{axis}.type": kind for axis in axes}]}
@@ -118,14 +115,14 @@ def one_below_another(figure: go.Figure) -> go.Figure:
 
 
 def _nearest(tops: dict[tuple[float, float], int], note: Any) -> int | None:
-    """The panel whose title a note is: it stands on the middle of the panel's upper edge."""
+    """The panel that a title belongs to: it is centred on the panel's upper edge."""
     if note.xref != "paper" or note.yref != "paper":
         return None
     return next((n for (x, y), n in tops.items() if abs(x - note.x) < 1e-6 and abs(y - note.y) < 1e-6), None)
 
 
 def place(number: int, total: int, columns: int = 2) -> dict[str, int]:
-    """Row and column of a panel as plotly counts them.
+    """Row and column of a panel as Plotly counts them.
 
     >>> place(2, 4), place(2, 4, columns=4)
     ({'row': 2, 'col': 1}, {'row': 1, 'col': 3})
@@ -135,7 +132,7 @@ def place(number: int, total: int, columns: int = 2) -> dict[str, int]:
 
 
 def ramp(count: int, theme: str) -> list[str]:
-    """Colours from blue to red for settings in their order.
+    """Colours from blue to red for ordered settings.
 
     >>> ramp(3, "light")
     ['#2552C4', '#823C96', '#CE2029']
@@ -158,7 +155,7 @@ def spread_line(
     legend: bool,
     style: dict[str, Any] | None = None,
 ) -> None:
-    """A mean over the repeats in a band of one standard deviation to either side, with one legend entry."""
+    """The mean over the repeats within a band of one standard deviation on either side, with one legend entry."""
     if float(std.max()) > 0:
         low = (mean - std).clip(lower=mean * 0.05)
         figure.add_scatter(
@@ -189,9 +186,11 @@ def spread_line(
 
 
 def _short(values: pd.Series) -> list[float]:
+    """Values rounded to few digits."""
     return [float(f"{value:.5g}") for value in values]
 
 
 def _faint(color: str) -> str:
+    """The colour of a band."""
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.12)"

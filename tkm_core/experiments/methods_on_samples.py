@@ -1,4 +1,4 @@
-"""Every method on the same samples: SSE against k, variance and maximum distance of each cluster."""
+"""Experiments that run all methods on the same samples: SSE against k, variance and maximum distance per cluster."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from tkm_core.progress import Progress
 
 DIALS = (0.01, 0.05, 0.1, 0.2)
 SGD = {"solver": "sgd", "max_iter": 500, "learning_rate": 0.05, "n_epochs": 5, "batch_size": 100}
-REMEMBERED = 10_000  # solutions kept, so that the second experiment on the same samples is free
+REMEMBERED = 10_000  # solutions cached, so that a second experiment on the same samples takes no time
 _known: dict[tuple[Any, ...], Solution] = {}
 
 
@@ -66,16 +66,16 @@ def sse_by_k(
     k : sequence of int
         Numbers of facilities.
     methods : sequence of str
-        Some of ``METHODS``; those that look at groups see everyone as one.
+        Some of ``METHODS``; for group-based methods everyone is in one group.
     t : sequence of float
         Values of the dial for TKM.
     solver : {"newton", "sgd"}
-        TKM's: the exact one, or the paper's SGD with the paper's options.
+        The solver of TKM: the exact one, or the paper's SGD with the paper's options.
 
     Returns
     -------
     Result
-        One row a run: data set, k, repeat, method, facilities opened, SSE and other measures, seconds.
+        One row per run: data set, k, repeat, method, facilities opened, SSE and other measures, seconds.
 
     Examples
     --------
@@ -96,13 +96,13 @@ def sse_by_k(
 def by_cluster(
     run: Run, *, measure: str, k: int, methods: Sequence[str], t: Sequence[float], solver: str
 ) -> Result:
-    """A measure of every cluster, the largest first.
+    """A measure of every cluster, in descending order.
 
     Parameters
     ----------
     run : Run
     measure : {"variance", "max_distance"}
-        Of the squared distance in a cluster, as the paper defines it; or the largest distance in it.
+        The variance of the squared distance in a cluster, as in the paper, or the largest distance in it.
     k : int
         Facilities.
     methods, t, solver
@@ -111,7 +111,7 @@ def by_cluster(
     Returns
     -------
     Result
-        One row a cluster and run; what holds for the whole run is repeated in each of its rows.
+        One row per cluster and run; figures of the whole run are repeated in each of its rows.
 
     Examples
     --------
@@ -128,9 +128,10 @@ def by_cluster(
 
 
 def _job(sample: Sample, k: int, contender: Contender, measure: str = "") -> Job:
-    """One run; its rows are one, or one a cluster where a measure of the clusters is asked for."""
+    """The job of one run, with one row, or one per cluster if a measure of clusters is asked for."""
 
     def work(report: Progress) -> pd.DataFrame:
+        """Place the facilities and measure them."""
         X, weights = sample.draw()
         found = _placed(X, weights, k, contender, sample.seed, report)
         radius = neighbourhood_radius(X, k, weights)
@@ -154,7 +155,7 @@ def _job(sample: Sample, k: int, contender: Contender, measure: str = "") -> Job
 
 
 def _clusters(judged: Evaluation, run: dict[str, Any], measure: str) -> list[dict[str, Any]]:
-    """One row a cluster, in descending order of the measure."""
+    """One row per cluster, in descending order of the measure."""
     order = np.argsort(-getattr(judged, measure), kind="stable")
     shown = ("variance", "variance_of_distance", "max_distance", "population")
     return [
@@ -166,7 +167,7 @@ def _clusters(judged: Evaluation, run: dict[str, Any], measure: str) -> list[dic
 def _placed(
     X: Floats, weights: Floats, k: int, contender: Contender, seed: int, report: Progress
 ) -> Solution:
-    """Run a method, unless this very run is remembered."""
+    """Run a method, unless the same run is cached."""
     digest = hashlib.sha256(X.tobytes() + weights.tobytes()).hexdigest()
     key = (digest, X.shape, k, contender.method, tuple(sorted(contender.options.items())), seed)
     if key not in _known:
@@ -186,7 +187,7 @@ def _placed(
 
 
 def colours(labels: Sequence[str], theme: str) -> dict[str, str]:
-    """A colour for each line: TKM from blue to red by t, the others apart from that and from each other."""
+    """A colour for each line: TKM from blue to red by t, the others different from those and from each other."""
     look = palette(theme)
     fixed = {
         "k-means++": look.ink,
@@ -201,7 +202,7 @@ def colours(labels: Sequence[str], theme: str) -> dict[str, str]:
 
 
 def _draw_sse(table: pd.DataFrame, labels: Sequence[str], theme: str) -> go.Figure:
-    """One panel a data set, one line a method; TKM solid, the others dashed with their own marks."""
+    """One panel per data set, one line per method; TKM solid, the others dashed with their own markers."""
     names = table["data"].unique().tolist()
     tints, symbols = colours(labels, theme), ("circle", "square", "diamond", "triangle-up", "x", "star")
     others = [label for label in labels if not label.startswith("TKM")]
@@ -229,7 +230,7 @@ def _draw_sse(table: pd.DataFrame, labels: Sequence[str], theme: str) -> go.Figu
 
 
 def _draw_clusters(table: pd.DataFrame, labels: Sequence[str], measure: str, theme: str) -> go.Figure:
-    """One panel a data set, a group of bars a cluster, a bar a method with one standard deviation."""
+    """One panel per data set, one group of bars per cluster, one bar per method with one standard deviation."""
     names = table["data"].unique().tolist()
     words = {"variance": "variance of the squared distance", "max_distance": "largest distance"}[measure]
     tints = colours(labels, theme)
@@ -264,7 +265,7 @@ def _draw_clusters(table: pd.DataFrame, labels: Sequence[str], measure: str, the
 
 
 def _sse_findings(table: pd.DataFrame, rows: Sequence[Contender]) -> list[str]:
-    """TKM and k-means++ against the other fair methods, and whether SSE rises with t; means over the repeats."""
+    """Sentences: TKM and k-means++ against the other fair methods, and whether SSE rises with t."""
     mean = table.pivot_table(index=["data", "k"], columns="method", values="sse")
     return [
         *_against(mean, rows, "SSE", "cases (data set and k)"),
@@ -273,7 +274,7 @@ def _sse_findings(table: pd.DataFrame, rows: Sequence[Contender]) -> list[str]:
 
 
 def _cluster_findings(table: pd.DataFrame, rows: Sequence[Contender], measure: str) -> list[str]:
-    """The worst cluster of TKM against the other fair methods' and over t; what the tilt changes against k-means++."""
+    """Sentences: the worst cluster of TKM against other fair methods, over t, and against k-means++."""
     words = {"variance": "variance of cluster 1", "max_distance": "largest distance of cluster 1"}[measure]
     runs = table[table["cluster"] == 1]
     first = runs.pivot_table(index=["data", "repeat"], columns="method", values=measure)
@@ -298,7 +299,7 @@ def _cluster_findings(table: pd.DataFrame, rows: Sequence[Contender], measure: s
 
 
 def _against(mean: pd.DataFrame, rows: Sequence[Contender], words: str, cases: str) -> list[str]:
-    """In how many cases each TKM, and k-means++, is below each of the other fair methods."""
+    """In how many cases TKM at each t, and k-means++, are below each other fair method."""
     others = [row.label for row in rows if _is_published(row.method) and row.label in mean]
     notes = []
     for row in rows:
@@ -313,12 +314,12 @@ def _against(mean: pd.DataFrame, rows: Sequence[Contender], words: str, cases: s
 
 
 def _is_published(name: str) -> bool:
-    """Whether a method is fair and not ours."""
+    """Whether a method is a published fair method."""
     return describe(name).fair and name != OWN
 
 
 def _along_t(mean: pd.DataFrame, rows: Sequence[Contender], words: str, verb: str, cases: str) -> list[str]:
-    """In how many cases a measure moves the way the paper says from each t to the next."""
+    """In how many cases a measure changes from each t to the next as the paper says."""
     own = sorted((row for row in rows if row.method == OWN), key=lambda row: row.options["t"])
     own = [row for row in own if row.label in mean]
     notes = []
@@ -334,7 +335,7 @@ def _along_t(mean: pd.DataFrame, rows: Sequence[Contender], words: str, verb: st
 
 
 def _fewer(table: pd.DataFrame) -> list[str]:
-    """Which methods opened fewer facilities than they may."""
+    """Sentences on methods that opened fewer than k facilities."""
     runs = table.drop_duplicates(["data", "k", "repeat", "method"])
     short = (runs["opened"] < runs["k"]).groupby(runs["method"]).agg(["sum", "size"])
     return [

@@ -1,4 +1,4 @@
-"""What an experiment is, what it works on, and how it runs: job after job, and nothing finished is lost."""
+"""Experiments: their data, samples and jobs, and runs that keep finished results when stopped."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,18 +16,18 @@ from tkm_core.residents import Residents
 SAMPLE_SIZE = 1000  # points of the paper's samples
 
 
-class Stopped(Exception):  # noqa: N818 - it is a wish, not an error
-    """Raise it in ``progress`` to end an experiment and keep what is finished, as Ctrl-C does."""
+class Stopped(Exception):  # noqa: N818 - a request, not an error
+    """Raised in ``progress`` to end an experiment and keep what is finished, as Ctrl-C does."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Points in units in which t is a pure number.
+    """Points, scaled such that t is a pure number.
 
     Attributes
     ----------
     name : str
-        For people: the title of a panel.
+        Title of a panel.
     X : array (n, d)
     weights : array (n,) or None
         Population of each point; None counts every point once.
@@ -72,10 +72,10 @@ class Dataset:
         )
 
     def draw(self, size: int, seed: int) -> tuple[Floats, Floats]:
-        """A seeded sample and how much each of its points counts.
+        """A random sample, and the weight of each of its points.
 
-        Without weights: ``size`` points without repetition, or all if there are no more. With weights:
-        ``size`` people drawn by population; those who live at the same point are one row.
+        Without weights: ``size`` points without repetition, or all if there are fewer. With weights: ``size`` people
+        drawn by population; those at the same point are one row.
         """
         rng = np.random.default_rng(seed)
         if self.weights is not None:
@@ -88,7 +88,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Sample:
-    """One repeat's sample of a data set; its points are drawn when they are asked for, the same every time."""
+    """The sample of a data set in one repeat; its points are drawn on demand, always the same."""
 
     source: Dataset
     size: int
@@ -96,11 +96,11 @@ class Sample:
     seed: int
 
     def draw(self) -> tuple[Floats, Floats]:
-        """Points, and how much each counts."""
+        """Points and their weights."""
         return self.source.draw(self.size, self.seed)
 
     def words(self, setting: str) -> str:
-        """What is done with it, for people."""
+        """A sentence on what is done with the sample."""
         return f"{self.source.name}, {setting}, repeat {self.repeat + 1}"
 
 
@@ -110,17 +110,17 @@ Job = tuple[str, Callable[[Progress], pd.DataFrame]]
 
 @dataclass(frozen=True)
 class Run:
-    """What every experiment is given, whatever it does.
+    """What all experiments have in common: data, samples, seed, progress and theme.
 
     Attributes
     ----------
     data : sequence of Dataset
     repeats, size : int
-        Samples of each data set, and how many points a sample has.
+        Number of samples of each data set, and of points in a sample.
     seed : int
-        Of all of it.
+        Seed of everything that is drawn.
     progress : callable or None
-        Whom to report to.
+        Called with the fraction done and a sentence.
     theme : {"light", "dark"}
         Of the figure.
 
@@ -139,7 +139,7 @@ class Run:
     theme: str = "light"
 
     def samples(self) -> Iterator[Sample]:
-        """Every sample of every data set, repeat after repeat: what is stopped early has seen all data sets."""
+        """Every sample of every data set, by repeat, so that a run stopped early has used all data sets."""
         for repeat in range(self.repeats):
             for source in self.data:
                 yield Sample(source, self.size, repeat, seed_of(self.seed, repeat))
@@ -151,12 +151,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Result:
-    """What an experiment found.
+    """The result of an experiment.
 
     Attributes
     ----------
     table : DataFrame
-        The numbers, one row a measurement.
+        The numbers, with one row per measurement.
     figure : plotly Figure
         In the form of the paper.
     notes : tuple of str
@@ -178,14 +178,14 @@ class Experiment:
     Attributes
     ----------
     name, title, description, paper_figure : str
-        How it is called, what it shows, and which figure or table of the paper it repeats.
+        Its key, title and description, and the figure or table of the paper that it repeats.
     work : callable
-        ``work(run, **settings) -> Result``; `run` has what all experiments share.
+        ``work(run, **settings) -> Result``; see `Run`.
     data : callable
-        ``data(seed)`` gives the data sets it runs on by default.
+        ``data(seed)`` returns the default data sets.
     settings, quick : mapping
-        Its options with their defaults (the paper's), and those of a run of a few seconds. "repeats" and "size" are
-        handed over in `run`.
+        Its options with their defaults (the paper's), and options for a run of a few seconds. "repeats" and "size" are
+        passed in `run`.
     """
 
     name: str
@@ -206,19 +206,19 @@ class Experiment:
         theme: str = "light",
         **settings: Any,
     ) -> Result:
-        """Run it.
+        """Run the experiment.
 
         Parameters
         ----------
         data : sequence of Dataset
         seed : int
-            Of samples, starts and whatever else is drawn.
+            Seed of samples, starts and everything else that is random.
         progress : callable, optional
-            Called with the fraction done and a sentence; what it raises ends the run (`Stopped` keeps what is done).
+            Called with the fraction done and a sentence; an exception ends the run (`Stopped` keeps what is done).
         theme : {"light", "dark"}
             Of the figure.
         **settings
-            In place of the experiment's own `settings`.
+            Options that replace the experiment's own `settings`.
 
         Returns
         -------
@@ -258,7 +258,7 @@ def gather(jobs: Sequence[Job], progress: Progress | None) -> tuple[pd.DataFrame
 
 
 def seed_of(seed: int, repeat: int) -> int:
-    """An own seed for each repeat, the same in every experiment: repeat r always sees the same sample.
+    """A separate seed for each repeat, the same in every experiment: repeat r always has the same sample.
 
     >>> seed_of(0, 0) == seed_of(0, 0), seed_of(0, 0) == seed_of(0, 1)
     (True, False)
@@ -267,5 +267,5 @@ def seed_of(seed: int, repeat: int) -> int:
 
 
 def _named(report: Progress, text: str) -> Progress:
-    """Keep the experiment's own sentence on the bar while a method reports its fraction."""
+    """Show the experiment's own sentence while a method reports its progress."""
     return lambda fraction, _: report(fraction, text)

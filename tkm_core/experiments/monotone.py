@@ -1,4 +1,4 @@
-"""What the two half-steps of the iteration can raise: the tilted SSE, and never the city-wide cost."""
+"""Experiment: nearest assignment may raise the tilted SSE, but never the city-wide cost."""
 
 from collections.abc import Sequence
 
@@ -17,11 +17,11 @@ from tkm_core.figures import palette
 from tkm_core.progress import Progress
 
 RISE = 1e-9  # relative; less is rounding
-STEPS = 100  # most iterations of one run
+STEPS = 100  # the most iterations of one run
 
 
 def monotone(run: Run, *, t: Sequence[float], k: int) -> Result:
-    """Alternate nearest assignment and exact tilted means from k-means++ seeds, and watch both costs.
+    """Alternate nearest assignment and exact tilted means from k-means++ seeds, and record both costs.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def monotone(run: Run, *, t: Sequence[float], k: int) -> Result:
     Returns
     -------
     Result
-        One row a half-step: ``step`` is "assign" or "refine", with both costs after it.
+        One row per half-step: ``step`` is "assign" or "refine", with both costs after it.
 
     Examples
     --------
@@ -44,7 +44,10 @@ def monotone(run: Run, *, t: Sequence[float], k: int) -> Result:
     """
 
     def job(sample: Sample, dial: float) -> Job:
+        """The job of one sample and t."""
+
         def work(_: Progress) -> pd.DataFrame:
+            """One run, with its half-steps."""
             steps = alternate(*sample.draw(), k, dial, sample.seed)
             about = {"data": sample.source.name, "t": dial, "repeat": sample.repeat}
             return pd.concat([pd.DataFrame(about, index=steps.index), steps], axis=1)
@@ -85,7 +88,7 @@ def alternate(X: Floats, weights: Floats, k: int, t: float, seed: int) -> pd.Dat
 
 
 def _rises(table: pd.DataFrame) -> pd.DataFrame:
-    """For every run the largest relative rise of each cost, by the half-step that made it."""
+    """For every run, the largest relative rise of each cost in each kind of half-step."""
     run = ["data", "t", "repeat"]
     parts = {}
     for cost in ("tilted_sse", "city_cost"):
@@ -100,7 +103,7 @@ def _rises(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw(runs: pd.DataFrame, theme: str) -> go.Figure:
-    """One panel a data set: the share of runs in which assignment raised a cost, against t."""
+    """One panel per data set: the share of runs in which assignment raised a cost, against t."""
     names, look = runs["data"].unique().tolist(), palette(theme)
     figure = panels(names, x="t", y="% of runs with a rise", theme=theme)
     lines = (
@@ -129,7 +132,7 @@ def _draw(runs: pd.DataFrame, theme: str) -> go.Figure:
 
 
 def _findings(runs: pd.DataFrame) -> list[str]:
-    """How many runs rose, and by how much."""
+    """Sentences: in how many runs a cost rose, and by how much."""
     notes = []
     for cost, words in (("tilted_sse", "tilted SSE"), ("city_cost", "city-wide cost")):
         for step, name in (("assign", "Nearest assignment"), ("refine", "The tilted mean")):

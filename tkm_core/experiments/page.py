@@ -1,4 +1,4 @@
-"""One experiment as a page that opens anywhere: figure, what it says, what it was run on."""
+"""An experiment as a self-contained HTML page: figure, findings and data."""
 
 from collections.abc import Sequence
 from html import escape
@@ -20,7 +20,7 @@ code {{ background: {LIGHT.ground}; padding: 1px 5px; border-radius: 4px; overfl
 
 
 def page(experiment: Experiment, result: Result, data: Sequence[Dataset], command: str) -> str:
-    """HTML with everything in it: the figure stays interactive without a network.
+    """A self-contained HTML page; the figure stays interactive without a network.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def page(experiment: Experiment, result: Result, data: Sequence[Dataset], comman
     result : Result
     data : sequence of Dataset
     command : str
-        The line that repeats it.
+        The command line that repeats the experiment.
     """
     figure = result.figure.to_html(
         include_plotlyjs=True, full_html=False, config={"displaylogo": False, "responsive": True}
@@ -49,4 +49,5 @@ def page(experiment: Experiment, result: Result, data: Sequence[Dataset], comman
 
 
 def _items(sentences: Sequence[str]) -> str:
+    """Sentences as an HTML list."""
     return f"<ul>{''.join(f'<li>{escape(sentence)}</li>' for sentence in sentences)}</ul>"

@@ -1,4 +1,4 @@
-"""Tables by name for the experiments: scikit-learn's own, and generated ones with the shape of the paper's."""
+"""Tables by name for the experiments: scikit-learn's own, and generated ones shaped like the paper's."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +9,11 @@ from sklearn import datasets
 from tkm_core.arrays import Floats
 
 CENSUS_ROWS, HMDA_ROWS, ABALONE_ROWS = 2_000_000, 5_000_000, 4_177
-CLASSES = 6  # kinds of people behind the answers of a survey
+CLASSES = 6  # kinds of people in a survey
 
 
 def survey(n: int, levels: tuple[int, ...], seed: int) -> Floats:
-    """Answers coded as whole numbers: people of a few kinds, each with its own usual answer to every question.
+    """A generated survey with answers coded as whole numbers; each kind of people has its own usual answers.
 
     Parameters
     ----------
@@ -33,9 +33,8 @@ def survey(n: int, levels: tuple[int, ...], seed: int) -> Floats:
     kind = rng.choice(CLASSES, n, p=rng.dirichlet(np.full(CLASSES, 2.0)))
     table = np.empty((n, len(levels)))
     for column, count in enumerate(levels):
-        usual = (
-            rng.dirichlet(np.full(count, 0.7), CLASSES) * 0.9 + 0.1 / count
-        )  # every answer is given by some
+        # Every answer has some probability.
+        usual = rng.dirichlet(np.full(count, 0.7), CLASSES) * 0.9 + 0.1 / count
         upto = np.cumsum(usual, axis=1)
         drawn = rng.random(n)
         table[:, column] = sum((drawn > upto[kind, answer]).astype(np.int8) for answer in range(count - 1))
@@ -43,7 +42,7 @@ def survey(n: int, levels: tuple[int, ...], seed: int) -> Floats:
 
 
 def shells(n: int, seed: int) -> Floats:
-    """Lengths and weights of animals that grow: eight columns, nearly on a curve, with a few giants.
+    """Generated lengths and weights of growing animals: eight columns, nearly on a curve, with a few giants.
 
     >>> shells(100, seed=0).shape
     (100, 8)
@@ -57,6 +56,7 @@ def shells(n: int, seed: int) -> Floats:
 
 
 def _bundled(load: Callable[[], Any]) -> Callable[[int], Floats]:
+    """A table of scikit-learn, whatever the seed."""
     return lambda _seed: np.asarray(load().data, np.float64)
 
 
@@ -66,7 +66,7 @@ TABLES: dict[str, Callable[[int], Floats]] = {
     "breast-cancer": _bundled(datasets.load_breast_cancer),
     "digits": _bundled(datasets.load_digits),
     "abalone-like": lambda seed: shells(ABALONE_ROWS, seed),
-    # the paper's two of millions of rows: Census1990 with eleven columns, HMDA with eight
+    # like the paper's two tables of millions of rows: Census1990 with eleven columns, HMDA with eight
     "census-like": lambda seed: survey(CENSUS_ROWS, (2, 3, 5, 5, 8, 10, 13, 14, 17, 3, 5), seed),
     "hmda-like": lambda seed: survey(HMDA_ROWS, (2, 3, 4, 5, 5, 7, 9, 10), seed),
 }

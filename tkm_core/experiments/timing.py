@@ -1,4 +1,4 @@
-"""Running time against the number of residents, and where each method stops being usable."""
+"""Experiment: running time against the number of residents, and where each method becomes too slow."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,12 +23,12 @@ from tkm_core.progress import Progress
 SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 90_000, 1_000_000)
 TIMED = ("tkm", "fasttkm", "lspp", "cdcs", "sfr", "mv", "fr")  # the paper's table and its successors
 DONE, TOO_LONG, TOO_MUCH, TOO_FEW = "done", "too long", "too much memory", "too few rows"
-CELL = 25  # pixels of a row of the table
-WARM_UP = 60  # points of a first run nobody times: what is compiled then is not compiled again
+CELL = 25  # height of a table row in pixels; one that says "too much memory" takes two
+WARM_UP = 60  # points of a first run that is not timed, so that everything is compiled
 
 
 class _TimeUpError(Exception):
-    """The time that is allowed for one run has passed."""
+    """One run has taken longer than allowed."""
 
 
 def running_time(
@@ -39,7 +39,7 @@ def running_time(
     Parameters
     ----------
     run : Run
-        Weights of its data are left aside, as in the paper; `repeats` counts the runs at each size.
+        Weights of its data are ignored, as in the paper; `repeats` is the number of runs at each size.
     sizes : sequence of int
         Numbers of residents.
     methods : sequence of str
@@ -50,13 +50,13 @@ def running_time(
     k : int
         Facilities.
     max_seconds : float
-        A run that is expected to take longer, or does, is ended and counts as "too long".
+        A run that takes longer, or is expected to, is stopped or skipped and counts as "too long".
 
     Returns
     -------
     Result
-        One row a run: data set, n, method, repeat, seconds (none if it was not finished), CPU seconds of
-        all threads (which other work on the machine does not lengthen) and status.
+        One row per run: data set, n, method, repeat, seconds (none if it was not finished), CPU seconds of all threads
+        (which do not depend on other work on the machine) and status.
 
     Examples
     --------
@@ -65,10 +65,13 @@ def running_time(
     ['done', 'done', 'too few rows']
     """
     rows = _contenders(methods, t)
-    last: dict[tuple[str, str], tuple[int, float]] = {}  # n and seconds of the size before
+    last: dict[tuple[str, str], tuple[int, float]] = {}  # n and seconds of the previous size
 
     def job(source: Dataset, n: int, each: Contender, repeat: int) -> Job:
+        """The job of one method, size and repeat."""
+
         def work(report: Progress) -> pd.DataFrame:
+            """Run the method if it should be quick enough, and time it."""
             number = seed_of(run.seed, repeat)
             status, seconds, cpu = TOO_FEW, np.nan, np.nan
             if n <= len(source.X):
@@ -101,7 +104,7 @@ def running_time(
 
 
 def _warm_up(rows: Sequence[Contender], largest: int) -> None:
-    """Run everything once, untimed; the exact solver also at a size at which it condenses and works in chunks."""
+    """Run everything once without timing; the exact solver also at a size at which it condenses and works in chunks."""
     for each in rows:
         exact = each.method == OWN and "solver" not in each.options
         for n in (WARM_UP, CHUNK + 1) if exact and largest > LARGE else (WARM_UP,):
@@ -110,6 +113,7 @@ def _warm_up(rows: Sequence[Contender], largest: int) -> None:
 
 
 def _contenders(methods: Sequence[str], t: float) -> list[Contender]:
+    """The methods to time; TKM once with each solver."""
     found = []
     for name in methods:
         if name == OWN:
@@ -120,7 +124,7 @@ def _contenders(methods: Sequence[str], t: float) -> list[Contender]:
 
 
 def _options(each: Contender, X: Floats) -> dict[str, Any]:
-    """The paper's batch grows with the data: a fiftieth of them."""
+    """The options of a run; as in the paper, SGD's batch is a fiftieth of the data."""
     batch = {"batch_size": max(1, len(X) // 50)} if "batch_size" in each.options else {}
     return {**each.options, **batch}
 
@@ -128,7 +132,7 @@ def _options(each: Contender, X: Floats) -> dict[str, Any]:
 def foreseen(
     method: str, shape: tuple[int, ...], k: int, max_seconds: float, before: tuple[int, float] | None
 ) -> str:
-    """Whether to start: by the method's own estimate, set right by what it needed at the size before.
+    """Whether to start a run, by the method's own estimate, corrected by its time at the previous size.
 
     Examples
     --------
@@ -150,9 +154,11 @@ def foreseen(
 def _timed(
     each: Contender, X: Floats, k: int, seed: int, max_seconds: float, report: Progress
 ) -> tuple[str, float]:
+    """Run a method within the time allowed; its status and seconds."""
     began = perf_counter()
 
     def watch(fraction: float, text: str) -> None:
+        """Stop the run when the time is up."""
         if perf_counter() - began > max_seconds:
             raise _TimeUpError
         report(fraction, text)
@@ -171,10 +177,11 @@ def _timed(
 
 
 def _draw(table: pd.DataFrame, labels: Sequence[str], theme: str) -> go.Figure:
-    """Above: seconds against n, both by powers of ten. Below: the paper's table."""
+    """Above: seconds against n, on logarithmic axes. Below: the paper's table."""
     look = palette(theme)
     names, sizes = table["data"].unique().tolist(), sorted(table["n"].unique().tolist())
-    plot, listing = 400, 60 + CELL * (len(sizes) + 1)  # pixels of a panel and of the table under it
+    rows = len(sizes) + 1 + (table["status"] == TOO_MUCH).groupby([table["data"], table["n"]]).any().sum()
+    plot, listing = 400, 60 + CELL * int(rows)  # heights in pixels of a panel and of the table below it
     figure = make_subplots(
         2 * len(names), 1,
         specs=[[{"type": "xy"}], [{"type": "table"}]] * len(names),
@@ -214,7 +221,7 @@ def _draw(table: pd.DataFrame, labels: Sequence[str], theme: str) -> go.Figure:
 
 
 def _cell(runs: pd.DataFrame) -> str:
-    """Seconds, or why there are none."""
+    """Seconds, or the reason why there are none."""
     if runs.empty:
         return ""
     seconds = runs.loc[runs["status"] == DONE, "seconds"]
@@ -222,7 +229,7 @@ def _cell(runs: pd.DataFrame) -> str:
 
 
 def _findings(table: pd.DataFrame, labels: Sequence[str], max_seconds: float) -> list[str]:
-    """How far each method gets, and its time against TKM's at the largest size it finished."""
+    """Sentences: the largest size each method finished, and its time there compared with TKM's."""
     notes = []
     for name, mine in table.groupby("data", sort=False):
         done = mine[mine["status"] == DONE].groupby(["method", "n"])[["seconds", "cpu_seconds"]].median()

@@ -1,4 +1,4 @@
-"""Where the facilities go as t grows: blue at 0.01, red at 100."""
+"""Experiment: how the facilities move as t grows from 0.01 (blue) to 100 (red)."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ def trajectory(run: Run, *, k: Sequence[int], t: Sequence[float]) -> Result:
     Parameters
     ----------
     run : Run
-        With more than two columns in its data the figure shows the first two principal components; it is drawn from
+        If its data have more than two columns, the figure shows the first two principal components; it is drawn from
         the first sample.
     k : sequence of int
         Numbers of facilities, one panel each.
@@ -36,7 +36,7 @@ def trajectory(run: Run, *, k: Sequence[int], t: Sequence[float]) -> Result:
     Returns
     -------
     Result
-        One row a facility and t: where it is, and the tilted SSE, SSE, mean and largest distance at that t.
+        One row per facility and t: its position, and the tilted SSE, SSE, mean and largest distance at that t.
         ``arrangement`` changes where the best plan jumps to another arrangement.
 
     Examples
@@ -47,9 +47,11 @@ def trajectory(run: Run, *, k: Sequence[int], t: Sequence[float]) -> Result:
     """
 
     def job(sample: Sample, facilities: int) -> Job:
+        """The job of one sample and number of facilities."""
         source = sample.source
 
         def work(report: Progress) -> pd.DataFrame:
+            """Compute the path and its measures."""
             X, weights = sample.draw()
             path = tilted_path(
                 X,
@@ -84,7 +86,7 @@ def trajectory(run: Run, *, k: Sequence[int], t: Sequence[float]) -> Result:
 
 
 def _draw(table: pd.DataFrame, drawn: Sequence[Sample], theme: str) -> go.Figure:
-    """One panel a data set and k: points in the colours of their clusters, facilities from blue to red."""
+    """One panel per data set and k: points in the colours of their clusters, facilities from blue to red."""
     colors = palette(theme)
     first = table[table["repeat"] == 0]
     shown = [
@@ -150,7 +152,7 @@ def _draw(table: pd.DataFrame, drawn: Sequence[Sample], theme: str) -> go.Figure
 
 
 class _plane:  # noqa: N801 - used as a function
-    """Flattens points of any dimension to the two axes that are drawn."""
+    """Projects points of any dimension to the two axes that are drawn."""
 
     def __init__(self, points: Floats) -> None:
         self.pca = PCA(2).fit(points) if points.shape[1] > 2 else None
@@ -162,7 +164,7 @@ class _plane:  # noqa: N801 - used as a function
 
 
 def _with_gaps(spots: Floats, arrangement: Floats) -> tuple[list[float | None], list[float | None]]:
-    """A line's coordinates with a gap where the arrangement jumps."""
+    """A line's coordinates, with a gap where the arrangement jumps."""
     x: list[float | None] = []
     y: list[float | None] = []
     for i, spot in enumerate(spots.round(5).tolist()):
@@ -175,7 +177,7 @@ def _with_gaps(spots: Floats, arrangement: Floats) -> tuple[list[float | None], 
 
 
 def _findings(table: pd.DataFrame) -> tuple[str, ...]:
-    """What the way from the first t to the last does to the ones farthest away, and to the average."""
+    """Sentences: how largest and mean distance change from the first t to the last."""
     notes = []
     for (name, k), mine in table[table["repeat"] == 0].groupby(["data", "k"], sort=False):
         steps = mine.drop_duplicates("t").sort_values("t")

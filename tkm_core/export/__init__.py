@@ -1,16 +1,9 @@
-"""Plans out: tables for the tools planners use, and a plan file that brings a plan back."""
+"""Export plans: tables for GIS and spreadsheets, and the plan file from which a plan can be restored."""
 
 from tkm_core.export.carried import MOST_CARRIED
 from tkm_core.export.file_format import FileFormat
 from tkm_core.export.formats import FORMATS, format_of, to_bytes, write, write_whole
-from tkm_core.export.planfile import (
-    Restored,
-    plan_document,
-    plan_json,
-    restore_plan,
-    same_rules,
-    write_plan_file,
-)
+from tkm_core.export.planfile import plan_document, plan_json, write_plan_file
 from tkm_core.export.planfile_reading import (
     LARGEST,
     PlanFile,
@@ -20,6 +13,7 @@ from tkm_core.export.planfile_reading import (
     saved_reference,
 )
 from tkm_core.export.planfile_reading import LARGEST as LARGEST_PLAN_FILE
+from tkm_core.export.planfile_restoring import Restored, restore_plan, same_rules
 from tkm_core.export.spreadsheet import csv_bytes
 from tkm_core.export.tables import TABLES, all_layers, allocations, facilities, service_areas, table
 

@@ -1,4 +1,4 @@
-"""Residents inside a plan file: places, people, names and areas, compressed."""
+"""Residents inside a plan file: positions, people, names and areas, compressed."""
 
 import base64
 import zlib
@@ -11,20 +11,22 @@ from pyproj.exceptions import CRSError
 
 from tkm_core.residents import OWN, Residents
 
-MOST_CARRIED = 300_000  # residents: of more, the plan file would be too large to be read again
-LARGEST_PART = 60_000_000  # bytes of one part once it is unpacked
+MOST_CARRIED = 300_000  # residents; with more, the plan file would be too large to be opened again
+LARGEST_PART = 60_000_000  # bytes of one part when unpacked
 TEXTS = ("ids", "groups", "places")
-KINDS = {str(kind): kind for kind in (pa.string(), pa.int64(), pa.float64(), pa.bool_())}  # of own columns
+KINDS = {
+    str(kind): kind for kind in (pa.string(), pa.int64(), pa.float64(), pa.bool_())
+}  # types of own columns
 MOST_COLUMNS = 300
 
 
 def packed(residents: Residents) -> dict[str, Any]:
-    """Residents as plain types that JSON holds.
+    """Residents as plain types for JSON.
 
     Raises
     ------
     ValueError
-        If they are too many.
+        If there are too many.
 
     Examples
     --------
@@ -60,7 +62,7 @@ def packed(residents: Residents) -> dict[str, Any]:
 
 
 def unpacked(name: str, parts: Any) -> Residents:
-    """Residents as `packed` wrote them; whatever does not fit is a ValueError."""
+    """Residents from the output of `packed`; anything inconsistent is a ValueError."""
     count = parts["count"]
     if isinstance(count, bool) or not isinstance(count, int) or not 0 < count <= MOST_CARRIED:
         msg = "the number of residents in it is wrong"
@@ -81,7 +83,7 @@ def unpacked(name: str, parts: Any) -> Residents:
 
 
 def _own_columns(stored: Any, count: int) -> dict[str, pa.Array]:
-    """The columns of the residents' file, each of the kind it says."""
+    """The columns of the residents' file, each of its stated type."""
     if not isinstance(stored, list) or len(stored) > MOST_COLUMNS:
         msg = "the columns in it cannot be read"
         raise ValueError(msg)
@@ -96,15 +98,17 @@ def _own_columns(stored: Any, count: int) -> dict[str, pa.Array]:
 
 
 def _listed(values: Any) -> list[Any]:
+    """An Arrow or other array as a list."""
     return values.to_pylist() if isinstance(values, pa.Array) else list(values)
 
 
 def _squeezed(content: bytes) -> str:
+    """Compressed bytes as text."""
     return base64.b85encode(zlib.compress(content, 9)).decode("ascii")
 
 
 def _opened(text: Any) -> bytes:
-    """The content of a part, never more than it may have."""
+    """The unpacked content of a part, limited in size."""
     opener = zlib.decompressobj()
     try:
         content = opener.decompress(base64.b85decode(text), LARGEST_PART)
@@ -118,6 +122,7 @@ def _opened(text: Any) -> bytes:
 
 
 def _as_stream(values: pa.Array) -> bytes:
+    """A column in Arrow's stream format."""
     sink = pa.BufferOutputStream()
     batch = pa.record_batch([values], names=["value"])
     with pa.ipc.new_stream(sink, batch.schema) as stream:
@@ -126,7 +131,7 @@ def _as_stream(values: pa.Array) -> bytes:
 
 
 def _from_stream(text: Any, kind: pa.DataType, count: int) -> pa.Array:
-    """A column as it was written, checked: its offsets must lie within its own memory."""
+    """A column from Arrow's stream format, validated so that its offsets lie within its own memory."""
     try:
         table = pa.ipc.open_stream(_opened(text)).read_all()
         table.validate(full=True)

@@ -1,4 +1,4 @@
-"""What a format of files out is, and what its writers share."""
+"""Definition of an output format, and what the writers share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ class FileFormat:
     Attributes
     ----------
     suffix : str
-        Names the format and ends its files, without the dot.
+        Key of the format and suffix of its files, without the dot.
     name, menu : str
-        How it is called in a sentence, and in a list to choose from.
+        Its name in a sentence, and in a menu.
     media_type : str
-        For downloads.
+        MIME type for downloads.
     write : callable
         ``write(frame, file, name)`` writes a table under the name of its layer.
     other_suffixes : tuple of str
-        Which name the same format.
+        Other suffixes of the same format.
     many_tables : bool
-        Whether one file holds several tables, each written in turn.
+        Whether one file can hold several tables, written one after another.
     degrees_only : bool
-        Whether it knows no other reference system than WGS84.
+        Whether it supports no other reference system than WGS84.
     """
 
     suffix: str
@@ -42,7 +42,7 @@ class FileFormat:
 
 
 def write_through_memory(frame: gpd.GeoDataFrame, file: Path, **options: Any) -> None:
-    """Write a text format of GDAL: on a full disk its drivers leave a part of the file, and say nothing."""
+    """Write a text format of GDAL via memory: on a full disk, its drivers silently leave a truncated file."""
     content = BytesIO()
     frame.to_file(content, engine="pyogrio", **options)
     file.write_bytes(content.getbuffer())

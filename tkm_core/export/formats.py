@@ -1,4 +1,4 @@
-"""The formats of files out, one file each; and tables into files, whole or not at all."""
+"""Registry of the output formats, one file each, and functions that write tables completely or not at all."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
 
 
 def write(frames: gpd.GeoDataFrame | Mapping[str, gpd.GeoDataFrame], path: str | Path) -> Path:
-    """Write a table to a file in the format its suffix names; an older one stays until the new one is whole.
+    """Write a table to a file in the format given by its suffix; an older file stays until the new one is complete.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def write(frames: gpd.GeoDataFrame | Mapping[str, gpd.GeoDataFrame], path: str |
     Raises
     ------
     ValueError
-        If the format is unknown or cannot hold the table, with the sentence that says why.
+        If the format is unknown or cannot hold the table, with a sentence that says why.
     """
     path = Path(path)
     file_format = format_of(path)
@@ -46,7 +46,7 @@ def write(frames: gpd.GeoDataFrame | Mapping[str, gpd.GeoDataFrame], path: str |
 
 
 def to_bytes(frames: gpd.GeoDataFrame | Mapping[str, gpd.GeoDataFrame], file_format: str) -> bytes:
-    """Make a table into the content of a file, for a download.
+    """The content of a file with a table, for a download.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def to_bytes(frames: gpd.GeoDataFrame | Mapping[str, gpd.GeoDataFrame], file_for
 
 
 def format_of(path: Path) -> str:
-    """The format a path's suffix names.
+    """The format given by a path's suffix.
 
     Examples
     --------
@@ -84,13 +84,14 @@ def format_of(path: Path) -> str:
 
 
 def _unknown(name: str) -> str:
+    """The message for an unknown format."""
     return (
         f"{name!r} names no format that can be written. There are: {', '.join('.' + key for key in FORMATS)}."
     )
 
 
 def write_whole(path: Path, fill: Callable[[Path], None]) -> Path:
-    """Let `fill` write a file beside its destination, then move it there in one step."""
+    """Let `fill` write a temporary file beside the destination, then move it there in one step."""
     if path.is_dir():
         msg = f"{path} is a folder: give the name of a file in it."
         raise ValueError(msg)
@@ -105,7 +106,7 @@ def write_whole(path: Path, fill: Callable[[Path], None]) -> Path:
 
 
 def _write_layers(layers: Mapping[str, gpd.GeoDataFrame], file: Path, file_format: str) -> None:
-    """Write one table, or several where the format holds several."""
+    """Write one table, or several if the format can hold them."""
     chosen = FORMATS[file_format]
     if not chosen.many_tables and len(layers) != 1:
         able = " or ".join(f".{name}" for name, one in FORMATS.items() if one.many_tables)

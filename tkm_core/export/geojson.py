@@ -1,4 +1,4 @@
-"""GeoJSON: what web maps take."""
+"""GeoJSON, for web maps."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from tkm_core.export.file_format import FileFormat, write_through_memory
 
 
 def write(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
-    """As the standard has it in degrees; in another system, with the name of the system."""
+    """Write GeoJSON: by the standard in degrees, or in another reference system with its name."""
     options: dict[str, Any] = {"COORDINATE_PRECISION": 9}
     if frame.crs.to_epsg() == 4326:
         options["RFC7946"] = "YES"

@@ -1,4 +1,4 @@
-"""GeoPackage: what QGIS and ArcGIS open, with several tables in one file."""
+"""GeoPackage, for QGIS and ArcGIS, with several tables in one file."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tkm_core.export.file_format import FileFormat
 
 
 def write(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
-    """Add a layer to the file, or begin it."""
+    """Add a layer to the file, or create it."""
     frame.to_file(file, driver="GPKG", engine="pyogrio", layer=name)
 
 

@@ -1,4 +1,4 @@
-"""KML: what Google Earth opens."""
+"""KML, for Google Earth."""
 
 from pathlib import Path
 
@@ -8,14 +8,14 @@ from tkm_core.export.file_format import FileFormat, write_through_memory
 
 
 def write(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
-    """Every place gets the name that Google Earth shows beside it."""
+    """Write KML, in which every place has the name that Google Earth shows."""
     named = frame.copy()
     prefix, column = ("", "resident") if "resident" in named else ("Facility ", "facility")
     titles = prefix + named[column].astype(str)
     if "name" in named:
         titles = named.pop("name").fillna(titles)
     named.insert(0, "Name", titles)
-    # The other KML driver of GDAL writes some text without escaping it.
+    # GDAL's other KML driver writes some text without escaping it.
     write_through_memory(named, file, driver="KML", layer=name)
 
 

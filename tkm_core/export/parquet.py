@@ -1,4 +1,4 @@
-"""GeoParquet: what data scientists read."""
+"""GeoParquet, for data scientists."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Reading a plan file: nothing in it is believed before it is checked."""
+"""Read plan files; everything in them is checked before it is used."""
 
 import json
 from dataclasses import dataclass, fields
@@ -10,25 +10,26 @@ import numpy as np
 from tkm_core.arrays import Floats
 from tkm_core.clustering import TiltedPath
 from tkm_core.export.carried import unpacked
+from tkm_core.export.planfile_grounds import checked_grounds
 from tkm_core.export.planfile_rules import checked_rules
 from tkm_core.planning import AVERAGE, BY_STRAIGHT_LINES, TODAY, Reference
 from tkm_core.residents import MOST, Residents
 from tkm_core.units import METRES
 
 FORMAT = "evenreach-plan"
-FORMAT_VERSION = 2  # 1 knew no infinite t and no closed facilities
-WITH_RULES = 3  # of a plan that follows rules, which versions before cannot open
-LARGEST = 20_000_000  # bytes of a plan file that are read: the largest plan within the limits below takes about 10 MB
+FORMAT_VERSION = 2  # version 1 had no infinite t and no closed facilities
+WITH_RULES = 3  # version of a file with rules, which older programs cannot open
+LARGEST = 20_000_000  # bytes of a plan file; the largest plan within the limits below takes about 10 MB
 MOST_NEW, MOST_STEPS, LARGEST_T = 1_000, 200, 1e9
 
 
 class PlanFileError(ValueError):
-    """A plan file that cannot be used, with the sentence for the planner."""
+    """A plan file that cannot be used; the message is a sentence for the planner."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """How a plan was looked at when it was saved.
+    """How a plan was displayed when it was saved.
 
     Attributes
     ----------
@@ -48,12 +49,12 @@ class Shown:
 
 @dataclass(frozen=True, eq=False)
 class PlanFile:
-    """What a plan file says.
+    """The content of a plan file.
 
     Attributes
     ----------
     name, fingerprint : str
-        Of the data the plan was made with.
+        Name and fingerprint of the data the plan was made with.
     points : int
         Number of resident points.
     people : float
@@ -63,11 +64,11 @@ class PlanFile:
     k, criterion, random_state
         Settings of the plan.
     t : float
-        The dial as it stood.
+        The setting of the dial.
     fixed_lonlat : ndarray of shape (f, 2)
         Existing facilities.
     fixed_names : tuple of str
-        What they are called; empty if nobody said.
+        Their names; may be empty.
     closed : tuple of int
         Which of them the plan closes, counted from 0.
     reference : Reference
@@ -80,13 +81,15 @@ class PlanFile:
     mean_distance : float
         Average distance at `t`, in metres.
     residents : Residents or None
-        If the file carries them.
+        The residents, if the file contains them.
     shown : Shown or None
-        How it was looked at, if the file says so.
+        How the plan was displayed, if the file says so.
     rules : dict or None
-        The rules of the plan as the file has them, checked; None if it was free.
+        The rules of the plan as in the file, checked; None if there were none.
     pinned : int
-        How many of the last existing facilities were pinned by hand.
+        How many at the end of the existing facilities were pinned by hand.
+    grounds : dict or None
+        The places and the proof of a plan under rules as in the file, checked; None without rules, or in older files.
     """
 
     name: str
@@ -109,11 +112,12 @@ class PlanFile:
     residents: Residents | None = None
     rules: dict[str, Any] | None = None
     pinned: int = 0
+    grounds: dict[str, Any] | None = None
     shown: Shown | None = None
 
     @property
     def needs(self) -> str:
-        """Which data the plan needs, as a sentence for those who do not have them."""
+        """A sentence on which data are needed to open the plan."""
         needed = size(self.name, self.points, self.people)
         return (
             f"This plan file does not carry its residents. It needs the data it was made with: {needed}. Load that "
@@ -122,7 +126,7 @@ class PlanFile:
 
 
 def size(name: str, points: int, people: float) -> str:
-    """Data in a few words: their name and how many there are."""
+    """Data in a few words: name and size."""
     return f"{name!r} with {points:,} points and {people:,.0f} people"
 
 
@@ -165,12 +169,12 @@ def read_plan_file(source: str | Path | bytes | IO[bytes]) -> PlanFile:
 
 
 def saved_reference(saved: PlanFile, title: str) -> Reference:
-    """A saved plan as what another is compared with: its facilities at the setting at which it was saved."""
+    """A saved plan as a reference for others: its facilities at the setting at which it was saved."""
     return Reference("saved", title[:200], saved.facilities_lonlat)
 
 
 def _content(source: str | Path | bytes | IO[bytes]) -> bytes:
-    """At most as many bytes as a plan file may have."""
+    """The bytes of the source; more than a plan file may have are an error."""
     if isinstance(source, bytes):
         content = source
     elif isinstance(source, str | Path):
@@ -189,12 +193,13 @@ def _content(source: str | Path | bytes | IO[bytes]) -> bytes:
 
 
 def _no_constant(name: str) -> float:
+    """Refuse NaN and infinity, which are not JSON."""
     msg = f"{name} is not a number"
     raise ValueError(msg)
 
 
 def _understood(document: dict[str, Any]) -> PlanFile:
-    """Check every part that is used; the caller turns what goes wrong into a sentence."""
+    """Check every part that is used; the caller turns errors into a sentence."""
     data, settings = document["data"], document["settings"]
     k, fixed = _whole(settings["k"], "k"), _floats(settings["fixed_lonlat"], "fixed_lonlat").reshape(-1, 2)
     closed = _closed(settings.get("closed", []), len(fixed))
@@ -251,6 +256,9 @@ def _understood(document: dict[str, Any]) -> PlanFile:
         shown=_shown(document.get("shown")),
         rules=None if document.get("rules") is None else checked_rules(document["rules"]),
         pinned=min(_whole(settings.get("pinned", 0), "pinned"), len(fixed)),
+        grounds=None
+        if document.get("grounds") is None
+        else checked_grounds(document["grounds"], steps, sites),
     )
 
 
@@ -260,7 +268,7 @@ def _figures(document: dict[str, Any]) -> Any:
 
 
 def _shown(stored: Any) -> Shown | None:
-    """How the plan was looked at; files of other versions do not say."""
+    """How the plan was displayed; older files do not say."""
     if stored is None:
         return None
     if stored["unit"] not in METRES:
@@ -270,7 +278,7 @@ def _shown(stored: Any) -> Shown | None:
 
 
 def _carried(document: dict[str, Any]) -> Residents | None:
-    """The residents that the file carries, if any; they must be those of the plan."""
+    """The residents in the file, if any; they must be those of the plan."""
     if document.get("residents") is None:
         return None
     found = unpacked(_text(document["data"]["name"], "name"), document["residents"])
@@ -289,7 +297,7 @@ def _dial(values: Any) -> Floats:
 
 
 def _closed(numbers: Any, count: int) -> tuple[int, ...]:
-    """Which existing facilities are closed: whole numbers in order, each once."""
+    """The closed facilities: ascending whole numbers without repeats."""
     if not isinstance(numbers, list) or any(_whole(number, "closed") >= count for number in numbers):
         _wrong("a facility is closed that does not exist")
     if sorted(set(numbers)) != numbers:
@@ -298,7 +306,7 @@ def _closed(numbers: Any, count: int) -> tuple[int, ...]:
 
 
 def _reference(stored: Any, n_existing: int) -> Reference:
-    """What the plan was compared with; files of before that was a choice have today or k-means++."""
+    """The reference of the plan; older files, without a choice, have today or k-means++."""
     usual = TODAY if n_existing else AVERAGE
     if stored is None:
         return usual
@@ -313,7 +321,7 @@ def _reference(stored: Any, n_existing: int) -> Reference:
 
 
 def _places(value: Any, name: str) -> Floats:
-    """Places on earth, in degrees, not more than a plan may have."""
+    """Valid places in degrees, at most as many as a plan may have."""
     lonlat = _floats(value, name).reshape(-1, 2)
     if len(lonlat) > MOST_NEW + MOST or (np.abs(lonlat) > (180, 90)).any():
         _wrong(
@@ -325,28 +333,33 @@ def _places(value: Any, name: str) -> Floats:
 
 
 def _wrong(reason: str) -> None:
+    """Raise an error with the reason."""
     raise ValueError(reason)
 
 
 def _whole(value: Any, name: str) -> int:
+    """A whole number from 0 upwards."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**32:
         _wrong(f"{name} is not a whole number")
     return int(value)
 
 
 def _number(value: Any, name: str) -> float:
+    """A finite number from 0 upwards."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < np.inf:
         _wrong(f"{name} is not a number from 0 upwards")
     return float(value)
 
 
 def _text(value: Any, name: str) -> str:
+    """A text, shortened."""
     if not isinstance(value, str):
         _wrong(f"{name} is not text")
     return str(value)[:200]
 
 
 def _floats(value: Any, name: str) -> Floats:
+    """An array of finite numbers."""
     array = np.array(value, dtype=np.float64)
     if not np.isfinite(array).all():
         _wrong(f"{name} holds a value that is not finite")

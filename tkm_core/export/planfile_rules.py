@@ -1,4 +1,4 @@
-"""The rules of a plan in a plan file: sites, zones and limits as they are, streets and tables by name."""
+"""Rules in plan files: sites, zones and limits in full, streets and tables by name."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def written_rules(rules: Rules) -> dict[str, Any]:
 
 
 def checked_rules(stored: Any) -> dict[str, Any]:
-    """What a file says about rules, tried once; whatever goes wrong is an error of the caller's."""
+    """Check the rules in a file by restoring them once; errors are passed to the caller."""
     travel = stored["travel"]
     if travel["kind"] not in ("straight", "streets", "table") or travel["unit"] not in ("m", "min"):
         msg = "how distances are measured is unknown"
@@ -62,12 +62,12 @@ def checked_rules(stored: Any) -> dict[str, Any]:
 
 
 def restored_rules(stored: dict[str, Any], travel: Travel | None) -> Rules:
-    """The rules of a file, measured by the streets or the table that it names.
+    """The rules in a file, with the streets or the table that it names.
 
     Raises
     ------
     ValueError
-        If the plan needs streets or a table and they are not given, or are others.
+        If the plan needs streets or a table, and they are missing or different.
     """
     told = stored["travel"]
     way: Travel = STRAIGHT
@@ -85,10 +85,12 @@ def restored_rules(stored: dict[str, Any], travel: Travel | None) -> Rules:
 
 
 def _listed(values: Any) -> list[float | None] | None:
+    """Numbers for JSON, with None for infinite or missing ones."""
     return None if values is None else [float(value) if np.isfinite(value) else None for value in values]
 
 
 def _written_zones(zones: Zones | None) -> dict[str, Any] | None:
+    """Zones as plain types."""
     if zones is None:
         return None
     shapes = [shapely.to_wkb(shape, hex=True) for shape in zones.shapes]
@@ -96,6 +98,7 @@ def _written_zones(zones: Zones | None) -> dict[str, Any] | None:
 
 
 def _sites(stored: Any) -> Sites | None:
+    """Candidate sites from a file."""
     if stored is None:
         return None
     lonlat = np.array(stored["lonlat"], dtype=np.float64).reshape(-1, 2)
@@ -111,6 +114,7 @@ def _sites(stored: Any) -> Sites | None:
 
 
 def _zones(stored: Any) -> Zones | None:
+    """Zones from a file."""
     if stored is None:
         return None
     if len(stored["shapes"]) > MOST_ZONES:
@@ -119,7 +123,7 @@ def _zones(stored: Any) -> Zones | None:
     try:
         shapes = tuple(shapely.from_wkb([str(shape) for shape in stored["shapes"]]))
     except shapely.errors.ShapelyError:
-        msg = "a zone is no polygon"
+        msg = "a zone is not a polygon"
         raise ValueError(msg) from None
     return Zones(
         shapes, tuple(str(name)[:LONGEST] for name in stored["names"]), str(stored["name"])[:LONGEST]
@@ -127,6 +131,7 @@ def _zones(stored: Any) -> Zones | None:
 
 
 def _capacity(stored: Any) -> Capacity | None:
+    """Limits from a file; None if there are none."""
     most = np.inf if stored["most"] is None else float(stored["most"])
     least = float(stored["least"])
     if not (most >= least >= 0):

@@ -10,15 +10,15 @@ import pandas as pd
 
 from tkm_core.export.file_format import FileFormat
 
-# Where a spreadsheet takes text for a formula: at the start of a cell, and behind what separates cells in another
-# country's spreadsheet; also in full width and behind blanks, quotes and marks that are not seen.
+# Where a spreadsheet may take text for a formula: at the start of a cell, and after a character that separates cells
+# in other countries' settings; also in full width, and after blanks, quotes and invisible characters.
 FORMULA = re.compile(
     r"""(^|[;|\t\r\n\v\f\x85\u2028\u2029])(?=[\s"'\u200b-\u200f\u2060\ufeff]*[=+\-@|%＝＋－＠｜％﹢﹣﹦﹫﹪]|^[\t\r\n])"""
 )
 
 
 def write(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:  # noqa: ARG001  every writer takes a layer's name
-    """Points are in the columns of coordinates already; other shapes become a column of WKT."""
+    """Write CSV; points already have columns of coordinates, and other shapes become a column of WKT."""
     plain = pd.DataFrame(frame.drop(columns=frame.geometry.name))
     if not (frame.geometry.geom_type == "Point").all():
         plain["wkt"] = frame.geometry.to_wkt(rounding_precision=9)
@@ -26,7 +26,7 @@ def write(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:  # noqa: ARG0
 
 
 def csv_bytes(table: pd.DataFrame) -> bytes:
-    """Make a table into CSV that spreadsheets open as it is: UTF-8, and no text in it is run as a formula.
+    """A table as CSV that spreadsheets open directly: UTF-8, and no text in it is run as a formula.
 
     Parameters
     ----------
@@ -43,6 +43,7 @@ def csv_bytes(table: pd.DataFrame) -> bytes:
 
 
 def _write(table: pd.DataFrame, target: Path | BytesIO) -> None:
+    """Write the CSV with harmless texts."""
     plain = table.copy(deep=False)
     for column in plain.columns[[_is_text(plain[column]) for column in plain.columns]]:
         plain[column] = plain[column].map(_harmless, na_action="ignore")
@@ -51,11 +52,12 @@ def _write(table: pd.DataFrame, target: Path | BytesIO) -> None:
 
 
 def _is_text(column: pd.Series) -> bool:
+    """Whether a column is not numeric, and so may contain text."""
     return not pd.api.types.is_numeric_dtype(column)
 
 
 def _harmless(cell: object) -> object:
-    """Put a quote before what a spreadsheet would run as a formula.
+    """Put a quote before anything that a spreadsheet would run as a formula.
 
     >>> [_harmless(cell) for cell in ("=1+1", "a;=1+1", "Rue 5; 2nd floor")]
     ["'=1+1", "a;'=1+1", 'Rue 5; 2nd floor']

@@ -1,4 +1,4 @@
-"""A plan as tables with geometry: its facilities, who goes where, and the service areas."""
+"""A plan as tables with geometry: facilities, where each resident goes, and service areas."""
 
 import re
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from tkm_core.planning import AlongStreets, Plan, catchments, stands_in
 
 WGS84 = CRS.from_epsg(4326)
 TABLES = ("facilities", "allocations", "areas")
-# Characters that XML forbids and that end or garble strings in C: control characters and lone surrogates.
+# Control characters and lone surrogates: XML forbids them, and they end or garble strings in C.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -57,9 +57,9 @@ def facilities(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDa
     """One row for each facility: where it is, whom it serves and how far they travel.
 
     Existing facilities come last, under the numbers and names of their file. Distances are in metres; where the plan
-    goes by travel times, columns are in minutes and end in `_min`. `moved_m` is how far the facility is from its
-    counterpart in the lowest-average plan, where that is what the plan is compared with. `stands_in` is the place it
-    stands in, where the file names places.
+    uses travel times, columns are in minutes and end in `_min`. `moved_m` is how far the facility is from its
+    counterpart in the lowest-average plan, if that is the reference. `stands_in` is the place it stands in, if the
+    file names places.
 
     Parameters
     ----------
@@ -98,9 +98,9 @@ def facilities(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDa
 def allocations(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
     """One row for each resident point: its facility, how far it is, and the change.
 
-    `change_m` is what the trip gets longer by (negative: shorter) against what `compared_with` names, where it is
-    `reference_distance_m`. `resident` is the file's id, or the number of the point; residents that came as a table keep
-    its index.
+    `change_m` is how much longer the trip is (negative: shorter) than in the reference named by `compared_with`, where
+    it is `reference_distance_m`. `resident` is the file's id, or the number of the point; residents from a DataFrame
+    keep its index.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ def all_layers(plan: Plan, i: int, *, crs: str | CRS | None = None) -> dict[str,
     Returns
     -------
     dict of str to GeoDataFrame
-        "facilities", "who_goes_where" (with the file's own columns, and its areas where it had any) and
-        "service_areas"; along streets "catchments", too.
+        "facilities", "who_goes_where" (with the file's own columns, and its areas if it had any) and
+        "service_areas"; for plans along streets also "catchments".
 
     Examples
     --------
@@ -171,7 +171,7 @@ def all_layers(plan: Plan, i: int, *, crs: str | CRS | None = None) -> dict[str,
 
 
 def reached(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
-    """The ground within 5, 10, 15 and 20 minutes of the nearest facility along the streets, with who lives there.
+    """The areas within 5, 10, 15 and 20 minutes of the nearest facility along the streets, with their people.
 
     Parameters
     ----------
@@ -200,12 +200,12 @@ def reached(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataF
 
 
 def _with_own_columns(where: gpd.GeoDataFrame, plan: Plan) -> gpd.GeoDataFrame:
-    """The columns of the residents' file beside ours; where a name is taken, theirs ends in "of the file"."""
+    """Add the columns of the residents' file; if a name is taken, theirs ends in "of the file"."""
     taken = {"fid", "geom", "ogc_fid"} | {str(name).casefold() for name in where.columns}
     own: dict[str, Any] = {}
     for name, values in plan.residents.attributes.items():
         kept = _text([name])[0] or "column"
-        while kept.casefold() in taken:  # databases do not tell capitals apart
+        while kept.casefold() in taken:  # databases ignore case
             kept += " of the file"
         taken.add(kept.casefold())
         column = values.to_pandas()
@@ -221,7 +221,7 @@ def _with_own_columns(where: gpd.GeoDataFrame, plan: Plan) -> gpd.GeoDataFrame:
 
 
 def service_areas(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
-    """One polygon for each facility: the ground nearest to it, with the people who live there.
+    """One polygon for each facility: its service area, with the people who live there.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def service_areas(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.Ge
 
 
 def _placed(columns: dict[str, Any], lonlat: Floats, plan: Plan, crs: str | CRS | None) -> gpd.GeoDataFrame:
-    """Columns at points, which are rounded to a tenth of a millimetre so that every format holds the same."""
+    """A table of points, rounded to a tenth of a millimetre so that every format stores the same."""
     system = _system(plan, crs)
     lonlat = lonlat.round(9)
     points = gpd.GeoSeries.from_xy(lonlat[:, 0], lonlat[:, 1], crs=WGS84)
@@ -267,26 +267,26 @@ def _placed(columns: dict[str, Any], lonlat: Floats, plan: Plan, crs: str | CRS 
 
 
 def _measured_by(plan: Plan, rows: int) -> dict[str, Any]:
-    """How trips were measured, and whose streets that was along; nothing for straight lines."""
+    """Columns on how trips were measured, with the credit for streets; none for straight lines."""
     travel = plan.rules.travel
     told = {} if plan.rules.straight else {"measured": travel.words, "attribution": travel.attribution}
     return {name: _text([words]) * rows for name, words in told.items() if words}
 
 
 def _kinds(plan: Plan, i: int) -> dict[str, Any]:
-    """What each facility is, new or existing, and what it or its site is called."""
+    """Columns with the kind of each facility (new, existing) and its name or that of its site."""
     names = plan.names_at(i)
     named = {"name": _text(name or None for name in names)} if any(names) else {}
     return {"kind": plan.kinds, **named}
 
 
 def _text(labels: Iterable[Any]) -> list[str | None]:
-    """Labels from other people's files as text that every format can hold."""
+    """Labels from files as text that every format can store."""
     return [None if pd.isna(label) else UNPRINTABLE.sub("\ufffd", str(label)) for label in labels]
 
 
 def _people(weights: Floats) -> npt.NDArray[Any]:
-    """Whole numbers of people as such: 4088, not 4088.0."""
+    """People as integers if all are whole numbers: 4088, not 4088.0."""
     whole = weights.round()
     return whole.astype(np.int32) if (whole == weights).all() and whole.max() < 2**31 else weights
 
@@ -297,7 +297,7 @@ def _digits(system: CRS) -> int:
 
 
 def _system(plan: Plan, crs: str | CRS | None) -> CRS:
-    """The reference system that was asked for."""
+    """The reference system asked for."""
     if crs is None or (isinstance(crs, str) and crs.lower() == "wgs84"):
         return WGS84
     if isinstance(crs, str) and crs.lower() == "source":

@@ -1,10 +1,11 @@
-"""Maps and charts: plain functions from plans and evaluations to figures."""
+"""Maps and charts (pydeck, Plotly, SVG) and the HTML report, drawn from plans and evaluations."""
 
 from tkm_core.figures.charts import CONFIG, FAIRNESS, FONT, UTILITY, layout
 from tkm_core.figures.comparison_report import comparison_report
 from tkm_core.figures.convergence import ACROSS, COST_WORDS, convergence, convergence_words
 from tkm_core.figures.crowd import COLOURS, POINTS_AT_MOST
 from tkm_core.figures.distances_chart import distances
+from tkm_core.figures.drawing import scenarios_svg
 from tkm_core.figures.drawn import DrawnDeck, DrawnFigure
 from tkm_core.figures.followed import followed
 from tkm_core.figures.how_many_chart import COUNT_AXES, by_count, count_words, values
@@ -78,6 +79,7 @@ __all__ = [
     "residents_map",
     "scenario_words",
     "scenarios_chart",
+    "scenarios_svg",
     "small_maps",
     "small_plan_map",
     "street_ground",

@@ -1,4 +1,4 @@
-"""The report of a comparison: saved plans side by side in one HTML file, with their maps, figures and who gains."""
+"""The HTML report that compares saved plans: maps, figures, and who gains and loses."""
 
 import base64
 from collections.abc import Sequence
@@ -7,9 +7,13 @@ from html import escape
 
 import pandas as pd
 
-from tkm_core.figures.report import CITATION, STYLE, _figures, _toned
+from tkm_core.figures.report_page import figures_table, page, toned
 from tkm_core.measures import figure_decimals
 from tkm_core.stories import Story
+
+MORE_STYLE = """img { width: 100%; }
+.chart svg { max-width: 460px; }
+"""
 
 
 def comparison_report(
@@ -20,10 +24,11 @@ def comparison_report(
     best: Sequence[Sequence[bool]],
     *,
     title: str,
+    chart: tuple[str, str] = ("", ""),
     change: tuple[str, str, Story] | None = None,
     today: date | None = None,
 ) -> str:
-    """A self-contained page that sets plans side by side: it needs no network and prints well.
+    """A self-contained page that compares plans side by side: it needs no network and prints well.
 
     Parameters
     ----------
@@ -34,7 +39,9 @@ def comparison_report(
     best : sequence of sequence of bool
         For each row, which figures are the best of the row.
     title : str
-        Of the data.
+        Title of the data.
+    chart : tuple of (str, str), optional
+        The plans on one chart as SVG, from `scenarios_svg`, and the same in words.
     change : tuple of (str, str, Story), optional
         From which plan to which, and who gains and loses by it.
     today : date, optional
@@ -52,7 +59,16 @@ def comparison_report(
     >>> '<td class="better"><b>7.00</b></td>' in page, "B &lt;b&gt;" in page
     (True, True)
     """
-    shown = "".join(_card(*one) for one in zip(names, maps, notes, strict=True))
+    numbered = [f"{number} {name}" for number, name in enumerate(names, start=1)]
+    shown = "".join(_card(*one) for one in zip(numbered, maps, notes, strict=True))
+    drawn, words = chart
+    trade = (
+        f'<section><h2>Trade-off</h2><figure class="chart">{drawn}<figcaption class="muted">{escape(words)} The '
+        "numbers are those of the plans above; each stands on the curve of what its dial can reach."
+        "</figcaption></figure></section>"
+        if drawn
+        else ""
+    )
     heads = "".join(f"<th>{escape(str(name))}</th>" for name in table.columns)
     rows = "".join(
         _row(list(row), marks) for row, marks in zip(table.itertuples(index=False), best, strict=True)
@@ -61,22 +77,18 @@ def comparison_report(
     if change is not None:
         first, last, story = change
         told = f"""<section><h2>From {escape(first)} to {escape(last)}</h2>
-<p>{_toned(story.headline)} {_toned(story.detail)}</p><p class="muted">{escape(story.context)}</p>
-{_figures(story.rows, first)}</section>"""
-    made = (today or date.today()).isoformat()
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}: {len(names)} plans compared</title><style>{STYLE} img {{ width: 100%; }}</style></head><body>
-<p class="muted">EvenReach · {escape(title)} · {made}</p>
-<h1>{len(names)} plans side by side</h1>
+<p>{toned(story.headline)} {toned(story.detail)}</p><p class="muted">{escape(story.context)}</p>
+{figures_table(story.rows, first)}</section>"""
+    body = f"""<h1>{len(names)} plans side by side</h1>
 <div class="pair">{shown}</div>
 <section><h2>Figures</h2><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>
 <p class="muted">The best of each row is bold.</p></section>
-{told}<footer>{escape(CITATION)}</footer></body></html>"""
+{trade}{told}"""
+    return page(title, f"{len(names)} plans compared", body, today=today, style=MORE_STYLE)
 
 
 def _card(name: str, drawn: str, note: str) -> str:
-    """A plan's map as a picture: nothing in it can run."""
+    """A plan's map as an image, in which no script can run."""
     coded = base64.b64encode(drawn.encode()).decode()
     picture = f'<img alt="" src="data:image/svg+xml;base64,{coded}">' if drawn else ""
     about = f'<p class="muted">{escape(note)}</p>' if note else ""
@@ -84,6 +96,7 @@ def _card(name: str, drawn: str, note: str) -> str:
 
 
 def _row(cells: Sequence[object], marks: Sequence[bool]) -> str:
+    """A table row, with the best figures in bold."""
     values = [float(str(cell)) for cell in cells[1:]]
     digits = figure_decimals(*values)
     told = "".join(

@@ -1,4 +1,4 @@
-"""The two solvers' ways down from the same starts."""
+"""Convergence chart: the cost of Newton and SGD step by step, from the same starts."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ COST_WORDS = {
     "sse": "SSE",
 }
 ACROSS = {"steps": "steps", "seconds": "seconds"}
-POINTS = 160  # points of a line: more cannot be told apart
+POINTS = 160  # points of a line; more could not be seen
 
 
 def convergence(
     compared: SolverComparison, look: Look, *, cost: str = "tilted_sse", across: str = "steps"
 ) -> go.Figure:
-    """A cost against steps or seconds: Newton solid, SGD dotted, the whole search as a level.
+    """A cost against steps or seconds: Newton solid, SGD dotted, the full search as a horizontal line.
 
     Parameters
     ----------
@@ -69,7 +69,6 @@ def convergence(
             "x": 0,
             "y": float(np.log10(level)),
             "text": "the whole search",
-            "showarrow": False,
             "xanchor": "left",
             "yanchor": "bottom",
             "font": {"size": 12, "color": colors.ink},
@@ -79,12 +78,13 @@ def convergence(
 
 
 def _along(run: SolverRun, across: str) -> Any:
-    """Where each step is drawn: the start at half a step, for a logarithm has no zero."""
+    """The x value of each step; the start is at half a step, since a logarithmic axis has no zero."""
     steps = np.maximum(np.arange(run.steps + 1), 0.5)
     return steps if across == "steps" else steps * run.seconds / max(run.steps, 1)
 
 
 def _way(run: SolverRun, name: str, cost: str, across: str, color: str, dash: str) -> dict[str, Any]:
+    """The line of one run."""
     keep = np.unique(np.rint(np.geomspace(1, run.steps + 1, POINTS)).astype(int) - 1)
     told = "step %{customdata}" if across == "steps" else "%{x:.3g} s, step %{customdata}"
     return {
@@ -106,7 +106,6 @@ def _note(runs: tuple[SolverRun, ...], cost: str, across: str, text: str, color:
         "x": float(np.log10(_along(last, across)[-1])),
         "y": float(np.log10(last.end(cost))),
         "text": f"<b>{text}</b>",
-        "showarrow": False,
         "xanchor": "left",
         "xshift": 5,
         "yanchor": "middle",
@@ -115,6 +114,7 @@ def _note(runs: tuple[SolverRun, ...], cost: str, across: str, text: str, color:
 
 
 def _ticks(across: str, low: float, high: float) -> dict[str, Any]:
+    """Ticks of the horizontal axis, with the start named."""
     if across == "seconds":
         values = [10.0**power for power in range(int(np.ceil(low)), int(np.floor(high)) + 1)]
         return {"tickvals": values, "ticktext": [f"{value:g}" for value in values]}
@@ -123,16 +123,17 @@ def _ticks(across: str, low: float, high: float) -> dict[str, Any]:
 
 
 def _round_ticks(bottom: float, top: float) -> dict[str, Any]:
-    """About six round numbers on a logarithmic axis, however short it is."""
+    """About six round ticks on a logarithmic axis of any length."""
     raw = 10 ** np.linspace(bottom, top, 6)
     values = sorted({float(f"{value:.{1 if top - bottom > 0.5 else 2}g}") for value in raw})
     return {"tickvals": values, "ticktext": [f"{value:g}" for value in values]}
 
 
 def convergence_words(compared: SolverComparison, cost: str) -> str:
-    """What the chart shows, in a sentence."""
+    """The chart in a sentence, as its text alternative."""
 
     def told(words: str, runs: tuple[SolverRun, ...]) -> str:
+        """The result of one solver as a clause."""
         ends = [run.end(cost) for run in runs]
         steps = sorted(run.steps for run in runs)
         count = f"{steps[0]}" if steps[0] == steps[-1] else f"{steps[0]} to {steps[-1]}"

@@ -1,4 +1,4 @@
-"""Residents on the map: single points while they can be told apart, cells beyond."""
+"""Residents on the map: single dots or areas, or cells if there are too many."""
 
 import base64
 import io
@@ -23,13 +23,13 @@ POINTS_AT_MOST = 10_000
 COLOURS = ("facility", "distance", "change")
 STEPS = 8
 DOT_ALPHA = 190
-SMALL_FROM = 3000  # residents; from here on their dots are smaller
+SMALL_FROM = 3000  # from this many residents on, dots are smaller
 Ints = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Colouring:
-    """A class for every resident, the colour and the meaning of every class."""
+    """The classes by which residents are coloured, with the colour and name of each."""
 
     mode: str
     colors: list[RGB]
@@ -51,13 +51,13 @@ def colouring(
     Parameters
     ----------
     mode : {"facility", "distance", "change"}
-        What the colour tells.
+        What the colour shows.
     palette : Palette
         Light or dark.
     numbers : sequence of int
-        What the facilities are known by.
+        Numbers of the facilities.
     colours : sequence of int, optional
-        Which colour each has; by default that of its number.
+        Colour index of each; by default its number.
     reach : float
         A typical large distance in metres that stays the same while t moves, so that colours keep their meaning.
     unit : {"km", "mi"}
@@ -95,7 +95,7 @@ def colouring(
 
 
 def _fitting_step(reach: float, parts: int) -> float:
-    """A step of which so many reach just as far as the data: rounder than needed, and half of the colours are not used.
+    """A fairly round step such that `parts` of it just cover the data; a rounder one would leave colours unused.
 
     Examples
     --------
@@ -124,12 +124,12 @@ def classes(scheme: Colouring, *, labels: Ints, distance: Floats, change: Floats
 
 
 def spots(lonlat: Floats) -> list[str]:
-    """Every resident's place as the JSON that a layer needs: to the metre, and the same whatever the plan."""
+    """Every resident's position as JSON for a layer, to the metre; it does not depend on the plan."""
     return [f"[{lon},{lat}]" for lon, lat in np.round(lonlat, 5).tolist()]
 
 
 def outlines(areas: npt.NDArray[np.object_]) -> list[list[str]]:
-    """The polygons of every resident's area as the JSON that a layer needs, to ten metres; none where not known."""
+    """The polygons of every resident's area as JSON for a layer, to ten metres; an empty list if there are none."""
     told = []
     for area in areas:
         parts = (
@@ -143,12 +143,12 @@ def outlines(areas: npt.NDArray[np.object_]) -> list[list[str]]:
 
 
 def dot_radius(count: int) -> float:
-    """Pixels from the middle of a usual resident's dot to its rim."""
+    """Radius of an ordinary resident's dot in pixels."""
     return 2.2 if count > SMALL_FROM else 3.0
 
 
 def sizes(weights: Floats) -> list[float]:
-    """Radius of each resident's dot in pixels: its surface is as large as there are people, within limits."""
+    """Radius of each resident's dot in pixels: its area is proportional to the people, within limits."""
     usual = dot_radius(len(weights))
     middle = float(np.median(weights[weights > 0]))
     return np.round(np.clip(usual * np.sqrt(weights / middle), usual / 2, 3 * usual), 1).tolist()
@@ -162,7 +162,7 @@ def areas_layers(
     tips: Sequence[str],
     palette: Palette,
 ) -> list[pdk.Layer]:
-    """One layer of areas a class; residents whose area is not known stay dots."""
+    """One layer of areas for each class; residents without an area stay dots."""
     layers = []
     drawn = np.array([bool(area) for area in areas])
     for number, color in enumerate(scheme.colors):
@@ -197,10 +197,10 @@ def points_layers(
     *,
     name: str = "residents",
 ) -> list[pdk.Layer]:
-    """One layer of dots a class: the colour is sent once, not with every resident.
+    """One layer of dots for each class, so that a colour is sent once, not with every resident.
 
-    The rows are JSON already (`places` from `spots`, `tips` without quotes): ten thousand dictionaries would take four
-    times as long.
+    The rows are JSON text already (`places` from `spots`, `tips` without quotes), because ten thousand dictionaries
+    would take four times as long.
     """
     layers = []
     for number, color in enumerate(scheme.colors):
@@ -231,7 +231,7 @@ def cells_image(
     distance: Floats,
     change: Floats | None,
 ) -> npt.NDArray[np.uint8]:
-    """Picture of the cells, (rows, columns, 4): colour by what most residents of a cell have, strength by how many."""
+    """Image of the cells, (rows, columns, 4): the colour of most residents in a cell, more opaque for more people."""
     people = cells.weight
     safe = np.where(people > 0, people, 1.0)
     if scheme.mode == "facility":
@@ -249,20 +249,20 @@ def cells_image(
 
 
 def cell_strength(people: Floats) -> Floats:
-    """How strongly a cell is drawn, from 70 to 235, by how many people live in it."""
+    """Opacity of each cell, from 70 to 235, by how many people live in it."""
     dense = np.quantile(people[people > 0], 0.95) if (people > 0).any() else 1.0
     return np.asarray(70 + 165 * np.clip(np.sqrt(people / max(dense, 1e-12)), 0, 1))
 
 
 def png(picture: npt.NDArray[np.uint8]) -> str:
-    """A picture as a data URL."""
+    """An image as a data URL."""
     buffer = io.BytesIO()
     Image.fromarray(picture).save(buffer, "PNG", compress_level=3)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
 def cells_layer(cells: Cells, picture: npt.NDArray[np.uint8]) -> pdk.Layer:
-    """The picture of the cells, laid on the map."""
+    """The image of the cells as a map layer."""
     return pdk.Layer(
         "BitmapLayer",
         None,

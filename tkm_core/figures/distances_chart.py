@@ -1,4 +1,4 @@
-"""Who lives how near: the share of people within a distance."""
+"""Chart of the share of people within a distance (cumulative distribution)."""
 
 from html import escape
 from typing import Any
@@ -7,13 +7,13 @@ import numpy as np
 
 from tkm_core.arrays import Floats
 from tkm_core.evaluation import Evaluation
-from tkm_core.figures.charts import layout, mark, veil
+from tkm_core.figures.charts import layout, mark, significant, veil
 from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.look import Look
 from tkm_core.planning import AVERAGE
 from tkm_core.units import METRES, with_unit, worded
 
-POINTS = 121  # along a curve, evenly: the browser knows where each lies without being told
+POINTS = 101  # evenly spaced along a curve, so that only the first x and the step are sent
 
 
 def cumulative(distance: Floats, weights: Floats, edges: Floats) -> Floats:
@@ -39,17 +39,17 @@ def distances(
     standard: float | None = None,
     height: int = 232,
 ) -> DrawnFigure:
-    """Share of people within a distance, this plan and, under its heading, what it is compared with.
+    """Share of people within a distance, for this plan and for its reference.
 
     Parameters
     ----------
     evaluation, before : Evaluation
-        Of the plan and of what it is compared with, in metres.
+        Of the plan and of its reference, in metres.
     weights : ndarray of shape (n,)
         People at each resident point.
     look : Look
     heading : str
-        What the plan is compared with, in a word or two.
+        Short name of the reference.
     standard : float, optional
         A service standard in metres, drawn as a line.
     height : int
@@ -62,39 +62,39 @@ def distances(
     colors, metres = look.palette, METRES[look.unit]
     top = max(evaluation.largest_distance, before.largest_distance, 1.0)
     edges = np.linspace(0, top, POINTS)
+    [step] = significant([top / metres / (POINTS - 1)], 10)
     frame = layout(
         look, height=height, x=with_unit(worded("distance to their facility", look.unit), look.unit), y=""
     )
     frame["margin"]["l"] = 44
     frame["yaxis"] |= {"range": [0, 108], "tickvals": [0, 50, 100], "ticktext": ["0 %", "50 %", "100 %"]}
-    frame["xaxis"]["range"] = [0, top / metres * 1.06]
+    frame["xaxis"]["range"] = significant([0, top / metres * 1.06])
     frame["hovermode"] = "x"
     traces: list[dict[str, Any]] = []
     notes = []
     lines = [
         (before, colors.muted, "dot", escape(heading)),
-        (evaluation, colors.accent, "solid", "this plan"),
+        (evaluation, colors.accent, "", "this plan"),
     ]
-    alone = evaluation is before  # how things stand: one line, and nothing to hold against it
+    alone = evaluation is before  # today's situation: a single line without comparison
     if alone:
-        lines = [(evaluation, colors.accent, "solid", escape(heading))]
+        lines = [(evaluation, colors.accent, "", escape(heading))]
     for one, color, dash, name in lines:
         share = cumulative(one.distance, weights, edges)
         traces.append(
             {
-                "type": "scatter",
                 "mode": "lines",
                 "x0": 0,
-                "dx": top / metres / (POINTS - 1),
-                "y": np.round(share, 1).tolist(),
-                "line": {"width": 2.4 if dash == "solid" else 1.8, "color": color, "dash": dash},
+                "dx": step,
+                "y": [int(one) if one.is_integer() else one for one in np.round(share, 1).tolist()],
+                "line": {"width": 1.8, "color": color, "dash": dash}
+                if dash
+                else {"width": 2.4, "color": color},
                 "hovertemplate": f"{name}: %{{y:.1f}} % within %{{x:.2f}} {look.unit}<extra></extra>",
             }
         )
         end = one.largest_distance / metres
-        traces.append(
-            mark([end], [100], color if dash == "solid" else colors.page, color, f"farthest, {name}", 9)
-        )
+        traces.append(mark([end], [100], colors.page if dash else color, color, f"farthest, {name}", 9))
         notes.append(_end_note(end, name, color, evaluation, before, one, look))
     shapes = []
     if standard is not None and evaluation.share_within is not None and before.share_within is not None:
@@ -118,22 +118,20 @@ def distances(
                 "y": 36,
                 "text": f"within {at:g} {look.unit}<br><b>{100 * evaluation.share_within:.1f} %</b> of {look.people}"
                 + ("" if alone else f",<br>{escape(heading)} {100 * before.share_within:.1f} %"),
-                "showarrow": False,
                 "align": "left" if left else "right",
                 "xanchor": "left" if left else "right",
                 "xshift": 8 if left else -8,
                 "yanchor": "top",
-                "font": {"size": 12, "color": colors.ink},
             }
         )
-    notes = [{**note, "bgcolor": veil(look)} for note in notes]
+    veil(frame, look)
     return DrawnFigure(traces, {**frame, "shapes": shapes, "annotations": notes})
 
 
 def _end_note(
     end: float, name: str, color: str, plan: Evaluation, base: Evaluation, one: Evaluation, look: Look
 ) -> dict[str, Any]:
-    """Name and length at the end of a curve; two ends that meet step aside for one another."""
+    """Name and length at the end of a curve; labels of two ends that meet are moved apart."""
     metres = METRES[look.unit]
     top = max(plan.largest_distance, base.largest_distance) / metres
     close = abs(plan.largest_distance - base.largest_distance) / metres < top * 0.24
@@ -143,16 +141,15 @@ def _end_note(
     side = ("right" if first else "left") if close and end < top * 0.86 else "right"
     drop = -8 if first or not close else -42
     return {
-        "x": end,
+        "x": significant([end])[0],
         "y": 100,
         "text": f"<b>{name}</b><br>{end:.1f} {look.unit}"
         if name == "this plan"
         else f"{name}<br>{end:.1f} {look.unit}",
-        "showarrow": False,
         "xanchor": side,
         "yanchor": "top",
         "yshift": drop,
         "xshift": 6 if side == "right" else -2,
         "align": side,
-        "font": {"size": 12, "color": color},
+        "font": {"color": color},
     }

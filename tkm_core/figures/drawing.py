@@ -1,4 +1,6 @@
-"""The same map and charts as plain SVG: for paper, and for a page that opens without a network."""
+"""The map and the charts as plain SVG, for paper and for pages that open without a network."""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +14,17 @@ from tkm_core.figures.labels import nearby
 from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround, colour_scheme, continuous_ways, crowd_parts
 from tkm_core.figures.palette import to_hex
+from tkm_core.figures.scenario_chart import ACROSS, UP
 from tkm_core.figures.street_lines import credit_parts, street_parts, way_along
 from tkm_core.figures.svg import Sheet, dot, line, picture, text
+from tkm_core.measures import MEASURES
 from tkm_core.planning import Plan
 from tkm_core.units import METRES, format_length, nice_step, with_unit, worded
 from tkm_core.wording import dial_text, singular
 
 WIDTH, HEIGHT = 720, 560
 CHART = (352, 230)
-EDGE = (48, 10, 12, 40)  # left, right, top, bottom of a chart's frame
+EDGE = (48, 10, 12, 40)  # margins of a chart: left, right, top, bottom
 BUDGET_WIDTH = 84  # pixels that "budget +10 %" takes
 
 
@@ -60,6 +64,7 @@ def map_svg(
 def _crowd(
     plan: Plan, evaluation: Evaluation, before: Evaluation, ground: MapGround, sheet: Sheet
 ) -> list[str]:
+    """Residents as dots, areas or cells."""
     residents, scheme = plan.residents, colour_scheme(plan, sheet.look)
     parts = crowd_parts(evaluation, before, sheet.look)
     if ground.cells is not None:
@@ -73,6 +78,7 @@ def _crowd(
 
 
 def _ways(plan: Plan, sheet: Sheet) -> list[str]:
+    """The path of each facility over t, blue to red."""
     colors, view = sheet.look.palette, sheet.view
     tints = colors.along_dial(len(plan))
     parts = []
@@ -84,6 +90,7 @@ def _ways(plan: Plan, sheet: Sheet) -> list[str]:
 
 
 def _farthest(plan: Plan, i: int, evaluation: Evaluation, sheet: Sheet) -> list[str]:
+    """The farthest resident, with the way to the facility and its length."""
     look = sheet.look
     who = plan.residents.farthest(evaluation.distance)
     home, site = plan.residents.lonlat[who], plan.centers_lonlat(i)[int(evaluation.labels[who])]
@@ -119,7 +126,7 @@ def tradeoff_svg(plan: Plan, i: int, look: Look, *, utility: str, fairness: str,
             f'height="{CHART[1] - EDGE[2] - EDGE[3]}" fill="{colors.accent}" fill-opacity="0.1"/>'
         )
         told = f"budget +{budget:g} %"
-        # beside the limit, where there is room; else within, in the corner that a falling curve leaves free
+        # beside the limit if there is room; otherwise inside, in the corner that a falling curve leaves free
         parts.append(
             text(limit + 4, CHART[1] - EDGE[3] - 6, told, colors.accent, anchor="start")
             if limit + BUDGET_WIDTH < CHART[0]
@@ -168,6 +175,29 @@ def tradeoff_svg(plan: Plan, i: int, look: Look, *, utility: str, fairness: str,
     return picture(*CHART, parts, "Trade-off")
 
 
+def scenarios_svg(
+    figures: Sequence[Mapping[str, float]], curves: Sequence[Mapping[str, Sequence[float]]], look: Look
+) -> str:
+    """The chart of saved scenarios as SVG, each a numbered disc on its curve; parameters as for `scenarios_chart`."""
+    across, up, colors = MEASURES[ACROSS], MEASURES[UP], look.palette
+
+    def shown(of: Mapping[str, float] | Mapping[str, Sequence[float]]) -> Floats:
+        x, y = across.value(of.get(ACROSS, ()), look.unit), up.value(of.get(UP, ()), look.unit)
+        return np.column_stack([np.atleast_1d(x), np.atleast_1d(y)])
+
+    lines, spots = [shown(curve) for curve in curves], [shown(one) for one in figures]
+    all_of_them = np.concatenate([*lines, *spots])
+    frame = _Frame(all_of_them[:, 0], all_of_them[:, 1])
+    parts = frame.axes(across.label(look.unit), up.label(look.unit), look)
+    tints = [to_hex(colors.facility(number)) for number in range(len(figures))]
+    for curve, tint in zip(lines, tints, strict=True):
+        parts.append(line(np.column_stack([frame.x(curve[:, 0]), frame.y(curve[:, 1])]).round(1), tint, 2))
+    for number, (spot, tint) in enumerate(zip(spots, tints, strict=True), start=1):
+        x, y = float(frame.x(spot[0, 0])), float(frame.y(spot[0, 1]))
+        parts += [dot([x, y], tint, 9), text(x, y + 4, str(number), colors.page, bold=True)]
+    return picture(*CHART, parts, "Average against largest distance")
+
+
 def distances_svg(
     evaluation: Evaluation, before: Evaluation, weights: Floats, look: Look, *, heading: str
 ) -> str:
@@ -180,7 +210,7 @@ def distances_svg(
         with_unit(worded("distance to their facility", look.unit), look.unit), f"% of {look.people}", look
     )
     lines = [(before, colors.muted, "2 3", heading), (evaluation, colors.accent, "", "this plan")]
-    if evaluation is before:  # how things stand
+    if evaluation is before:  # today's situation
         lines = [(evaluation, colors.accent, "", heading)]
     for one, color, dash, name in lines:
         share = cumulative(one.distance, weights, edges)
@@ -188,10 +218,10 @@ def distances_svg(
         parts.append(line(np.round(spots, 1), color, 2.2, dash=dash))
         end = float(frame.x(one.largest_distance / metres))
         parts.append(dot([end, float(frame.y(100.0))], color, 4.5))
-        row = float(frame.y(24.0 if one is evaluation else 8.0))  # low on the right no curve passes
+        row = float(frame.y(24.0 if one is evaluation else 8.0))  # no curve passes low on the right
         told = f"{name}: all within {format_length(one.largest_distance, look.unit)}"
         parts.append(text(CHART[0] - EDGE[1], row, told, color, bold=one is evaluation, anchor="end"))
-    return picture(*CHART, parts, "Who lives how near")
+    return picture(*CHART, parts, "How near people live")
 
 
 class _Frame:

@@ -1,7 +1,7 @@
-"""Figures that are finished: only what is sent is kept, so that many can be shown the same without drawing it again.
+"""Finished figures as the data sent to the browser, so that they can be shown again without being redrawn.
 
-Neither calls the constructor of the class it stands in for: those check, copy and look for Jupyter, which takes longer
-than the drawing. The tests hold what is sent against Plotly's and pydeck's own.
+Neither class calls the constructor of its base class: those check, copy and look for Jupyter, which takes longer than
+the drawing. Tests compare what is sent with Plotly's and pydeck's own output.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import pydeck as pdk
 
 
 class DrawnDeck(pdk.Deck):
-    """The text of a map in place of its layers.
+    """A map as finished JSON, without its layers.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class DrawnFigure(go.Figure):
     Parameters
     ----------
     data : sequence of dict
-        Traces, as Plotly knows them, of plain numbers and texts.
+        Plotly traces made of plain numbers and text.
     layout : dict
 
     Examples
@@ -53,7 +53,7 @@ class DrawnFigure(go.Figure):
     """
 
     def __init__(self, data: Sequence[dict[str, Any]], layout: dict[str, Any]) -> None:
-        # Plotly's own objects refuse other attributes than theirs
+        # Plotly's __setattr__ refuses attributes that are not its own
         object.__setattr__(self, "_content", {"data": list(data), "layout": layout})
 
     @property

@@ -1,4 +1,4 @@
-"""What changes in a chart while the dial turns, so that the browser can follow it without asking the server."""
+"""The differences between a chart's versions along the dial, so that the browser can update it by itself."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from tkm_core.figures.drawn import DrawnFigure
 
 
 def followed(charts: Sequence[DrawnFigure]) -> list[dict[str, Any]] | None:
-    """For each of several versions of a chart, what has to be put into any other of them to get it.
+    """For each version of a chart, the parts that turn any other version into it.
 
     Parameters
     ----------
@@ -17,8 +17,8 @@ def followed(charts: Sequence[DrawnFigure]) -> list[dict[str, Any]] | None:
     Returns
     -------
     list of dict or None
-        With ``traces``, the parts that differ by the number of their trace, and ``layout``. None where the charts do
-        not have the same number of traces.
+        With ``traces``, the parts that differ by trace number, and ``layout``. None if the charts do not have the same
+        number of traces.
 
     Examples
     --------
@@ -49,6 +49,6 @@ def followed(charts: Sequence[DrawnFigure]) -> list[dict[str, Any]] | None:
 
 
 def _differing(parts: Sequence[dict[str, Any]]) -> list[str]:
-    """The keys under which not all have the same."""
+    """The keys whose values are not equal in all parts."""
     keys = dict.fromkeys(key for part in parts for key in part)
     return [key for key in keys if any(part.get(key) != parts[0].get(key) for part in parts)]

@@ -1,4 +1,4 @@
-"""What a map needs to know of the ground: the view that fits, the grid, the scale bar, cells of many residents."""
+"""Geometry of a map: the fitting view, the grid, the scale bar, and cells of many residents."""
 
 import math
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from tkm_core.units import METRES, nice_step
 METRES_PER_DEGREE = 111_320.0
 TILE = 512
 CELLS_ACROSS = 260
-MARGIN = 0.09  # of the extent, on each side
+MARGIN = 0.09  # share of the extent added on each side
 
 
 @dataclass(frozen=True)
 class View:
-    """Where the camera stands: constant for a data set, so that the map never jumps."""
+    """The position of the camera; constant for a data set, so that the map never jumps."""
 
     longitude: float
     latitude: float
@@ -77,7 +77,7 @@ def view_of(
     width: int = 690,
     height: int = 600,
 ) -> View:
-    """The view that shows all residents, the existing facilities around them and, if asked for, whole areas."""
+    """The view that shows all residents, existing facilities near them and, if asked for, whole areas."""
     shown = residents.lonlat
     if existing_lonlat is not None and len(existing_lonlat):
         shown = np.concatenate([shown, existing_lonlat[nearby(residents, existing_lonlat)]])
@@ -88,7 +88,7 @@ def view_of(
 
 
 def grid(view: View, unit: str) -> tuple[float, list[list[list[float]]]]:
-    """Step in `unit` and the lines of an upright grid well beyond the view."""
+    """The step in `unit` and the lines of a grid that extends well beyond the view."""
     step = nice_step(view.metres_wide / METRES[unit], 9)
     metres = step * METRES[unit]
     d_lat = metres / METRES_PER_DEGREE
@@ -104,7 +104,7 @@ def grid(view: View, unit: str) -> tuple[float, list[list[list[float]]]]:
 
 @dataclass(frozen=True)
 class ScaleBar:
-    """A bar of `length` units with its line and the place of its label, in degrees."""
+    """A bar of `length` units, with its line and the position of its label in degrees."""
 
     length: float
     line: list[list[float]]
@@ -130,7 +130,7 @@ def scale_bar(view: View, unit: str) -> ScaleBar:
 
 @dataclass(frozen=True)
 class Cells:
-    """Residents gathered into square cells on the map: which cell each one is in, and the cells' frame."""
+    """Residents merged into square cells on the map: the cell of each resident, and the extent of the grid."""
 
     index: npt.NDArray[np.int64]
     rows: int
@@ -141,7 +141,7 @@ class Cells:
 
     @property
     def count(self) -> int:
-        """Number of cells in the frame, empty ones included."""
+        """Number of cells, including empty ones."""
         return self.rows * self.columns
 
     def total(self, values: npt.ArrayLike, weights: Floats) -> Floats:
@@ -151,7 +151,7 @@ class Cells:
 
 
 def gather(residents: Residents, across: int = CELLS_ACROSS) -> Cells:
-    """Put residents into cells, about so many across the longer side."""
+    """Merge residents into cells, about `across` along the longer side."""
     points = mercator(residents.lonlat)
     low, high = points.min(axis=0), points.max(axis=0)
     size = float(max((high - low).max() / across, 1e-9))

@@ -1,4 +1,4 @@
-"""Charts against the number of facilities."""
+"""Charts of measures against the number of facilities."""
 
 from collections.abc import Sequence
 from html import escape
@@ -16,12 +16,12 @@ COUNT_AXES = shown_in(COUNTED)
 
 
 def values(counts: Sequence[Count], side: str, name: str, unit: str) -> Any:
-    """A measure along k as it is shown: in the unit, or in percent."""
+    """A measure for each k as shown: in the unit, or in percent."""
     return COUNT_AXES[name].value(series(counts, side, name), unit)
 
 
 def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int) -> go.Figure:
-    """One measure against k: the plan and what it is compared with, the chosen k marked.
+    """One measure against k, for the plan and its reference, with the chosen k marked.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def by_count(counts: Sequence[Count], name: str, look: Look, *, k: int) -> go.Fi
 
 
 def count_words(counts: Sequence[Count], name: str, look: Look) -> str:
-    """What such a chart shows, in a sentence."""
+    """The chart in a sentence, as its text alternative."""
     tilted, base = (values(counts, side, name, look.unit) for side in ("tilted", "reference"))
     axis = COUNT_AXES[name]
     label = axis.label(look.unit)

@@ -1,4 +1,4 @@
-"""Labels that do not run into one another: near points share one, far-off points are told instead of drawn."""
+"""Labels that do not overlap: close points share one, and far-off points are listed instead of drawn."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ Points = Mapping[str, tuple[float, float]]
 
 
 def nearby(points: Points, x: tuple[float, float], y: tuple[float, float], most: float = 0.6) -> Points:
-    """The points that would not stretch the ranges `x` and `y` by more than `most` of their length.
+    """The points that extend the ranges `x` and `y` by at most `most` of their length.
 
     Examples
     --------
@@ -16,6 +16,7 @@ def nearby(points: Points, x: tuple[float, float], y: tuple[float, float], most:
     """
 
     def fits(value: float, low: float, high: float) -> bool:
+        """Whether a value lies within the extended range."""
         room = most * (high - low)
         return low - room <= value <= high + room
 
@@ -23,7 +24,7 @@ def nearby(points: Points, x: tuple[float, float], y: tuple[float, float], most:
 
 
 def shared(points: Points, near_x: float, near_y: float) -> list[tuple[float, float, str]]:
-    """One label for points that lie together: its place (the highest of them) and the names.
+    """One label for points that are close together: its position (the highest of them) and the names.
 
     Examples
     --------
@@ -51,4 +52,4 @@ def shared(points: Points, near_x: float, near_y: float) -> list[tuple[float, fl
 def corner(text: str, color: str) -> dict[str, Any]:
     """A remark in the upper right corner."""
     place = {"xref": "paper", "yref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "top"}
-    return {**place, "text": text, "showarrow": False, "font": {"size": 12, "color": color}}
+    return {**place, "text": text, "font": {"color": color}}

@@ -1,4 +1,4 @@
-"""The legend of a map as a line of text with small signs, and what the map shows in words."""
+"""The legend of a map, and text alternatives for maps and charts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ SIGN = "display:inline-block;vertical-align:middle;margin-right:6px;"
 
 @dataclass(frozen=True)
 class LegendItem:
-    """A sign of the map (disc, square, ring, path, dashes, ramp, or "" for a remark) and what it means."""
+    """A sign on the map (disc, square, ring, path, dashes, ramp, or "" for a remark) and its meaning."""
 
     sign: str
     text: str
 
 
 def legend_items(scheme: Colouring, ground: MapGround, look: Look, *, plan: Plan) -> list[LegendItem]:
-    """What is on the map, in the order it catches the eye."""
+    """What is on the map, most noticeable first."""
     items = [LegendItem("disc", "new facility" if plan.existing else "facility")] if plan.k else []
     if plan.n_existing:
         kept = dict.fromkeys(kind for kind in plan.kinds if kind != "new")
@@ -37,7 +37,7 @@ def legend_items(scheme: Colouring, ground: MapGround, look: Look, *, plan: Plan
         words = "closed" if plan.reference.kind == "today" else plan.reference.words.removeprefix("the ")
         items.append(LegendItem("ring", words))
     if "paths" in look.layers and len(plan) > 1:
-        items.append(LegendItem("path", "way as the dial turns up"))
+        items.append(LegendItem("path", "path of a facility as the dial turns"))
     if "farthest" in look.layers:
         items.append(LegendItem("dashes", f"farthest {singular(look.people)}"))
     items += _colour_items(scheme, plan, look)
@@ -51,10 +51,10 @@ def legend_items(scheme: Colouring, ground: MapGround, look: Look, *, plan: Plan
 
 
 def map_legend(scheme: Colouring, ground: MapGround, look: Look, *, plan: Plan) -> str:
-    """The legend as HTML: only what is on the map, in the order it catches the eye."""
+    """The legend as HTML: only what is on the map, most noticeable first."""
     colors = look.palette
     round_ = f"{SIGN}width:12px;height:12px;border-radius:50%"
-    # filled by their borders, which are printed also where backgrounds are not
+    # drawn as borders, which are printed even if backgrounds are not
     styles = {
         "disc": f"{SIGN}width:0;height:0;border-radius:50%;border:6px solid {colors.muted}",
         "square": f"{SIGN}width:0;height:0;border:5px solid {colors.muted};outline:2px solid {colors.ink}",
@@ -77,6 +77,7 @@ def map_legend(scheme: Colouring, ground: MapGround, look: Look, *, plan: Plan) 
 
 
 def _colour_items(scheme: Colouring, plan: Plan, look: Look) -> list[LegendItem]:
+    """What the residents' colours mean."""
     if scheme.mode == "facility":
         return []
     top = f"{scheme.top / METRES[look.unit]:g} {look.unit}"
@@ -86,7 +87,7 @@ def _colour_items(scheme: Colouring, plan: Plan, look: Look) -> list[LegendItem]
 
 
 def _bar(colors: Sequence[str], width: int, height: int) -> str:
-    """Colours side by side; each is a border, which is printed also where backgrounds are not."""
+    """Colours side by side, drawn as borders, which are printed even if backgrounds are not."""
     return (
         "".join(
             f'<span style="display:inline-block;vertical-align:middle;width:{width}px;'
@@ -98,7 +99,7 @@ def _bar(colors: Sequence[str], width: int, height: int) -> str:
 
 
 def map_words(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> str:
-    """What the map shows, for those who do not see it."""
+    """The map in words, as its text alternative."""
     where = "; ".join(
         f"{plan.title(j)[:1].lower()}{plan.title(j)[1:]} "
         f"at {lat:.4f}, {lon:.4f} serves {served:,.0f} {look.people}"
@@ -114,7 +115,7 @@ def map_words(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> str:
 
 
 def tradeoff_words(plan: Plan, i: int, utility: str, fairness: str, look: Look) -> str:
-    """What the trade-off chart shows, in a sentence."""
+    """The trade-off chart in a sentence, as its text alternative."""
     across, up = UTILITY[utility], FAIRNESS[fairness]
     before = plan.reference_evaluation()
     points = [(plan.reference.heading, getattr(before, utility), getattr(before, fairness))]
@@ -132,7 +133,7 @@ def tradeoff_words(plan: Plan, i: int, utility: str, fairness: str, look: Look) 
 def distances_words(
     evaluation: Evaluation, before: Evaluation, look: Look, *, words: str = AVERAGE.words
 ) -> str:
-    """What the chart of distances shows, in a sentence."""
+    """The chart of distances in a sentence, as its text alternative."""
     alone = evaluation is before
     half, most, last = (
         " against ".join(

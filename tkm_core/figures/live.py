@@ -1,10 +1,11 @@
-"""What the live map in the browser needs to know: the whole path of a plan, its residents, its words and colours.
+"""Data for the live map in the browser: the whole path of a plan, its residents, texts and colours.
 
-The browser turns the dial by itself, so everything that follows from a setting is worked out here for all of them, in
-the same words and digits as everywhere else. What a facility, a path or a colour looks like is decided by the modules
-that draw the other maps; this one only passes it on.
+The browser turns the dial by itself, so everything that depends on a setting is computed here for all settings, in the
+same words and decimals as everywhere else. How a facility, a path or a colour looks is decided by the modules that
+draw the other maps; this one only passes it on.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,12 +29,13 @@ from tkm_core.stories import Part, Story, tell_plan, tell_setting
 from tkm_core.units import METRES, format_length
 from tkm_core.wording import dial_text
 
-FINENESS = 1_000  # parts of the city's extent: details of its outline smaller than one are left out
-TOLD_AT_MOST = 20_000  # residents for whom every setting is told in full: it takes about half a second
+FINENESS = 1_000  # details of the outline smaller than 1/1,000 of the city's extent are left out
+# Up to this many residents every setting has a full story, which takes about half a second.
+TOLD_AT_MOST = 20_000
 
 
 def live_plan(plan: Plan, ground: MapGround, look: Look, standard: float | None = None) -> bytes:
-    """A plan at every setting of its dial, as JSON for the live map: places, words and colours.
+    """A plan at every setting of its dial as JSON for the live map: positions, texts and colours.
 
     Parameters
     ----------
@@ -41,9 +43,9 @@ def live_plan(plan: Plan, ground: MapGround, look: Look, standard: float | None 
     ground : MapGround
         From `live_ground`.
     look : Look
-        Its unit and people count; theme, colour and layers do not: the map holds all of them.
+        Only its unit and people matter: the map contains all themes, colours and layers.
     standard : float, optional
-        The service standard of the stories: what was measured for them need not be measured again.
+        The service standard of the stories, so that their measurements are used again.
 
     Returns
     -------
@@ -93,36 +95,40 @@ def live_plan(plan: Plan, ground: MapGround, look: Look, standard: float | None 
 
 
 def live_stories(plan: Plan, look: Look, standard: float | None) -> list[Story]:
-    """What every setting does, in words; for very many residents only the farthest and the average trip."""
+    """The story of every setting; for very many residents only the longest and the average trip."""
     tell = tell_plan if len(plan.residents) <= TOLD_AT_MOST else tell_setting
     return [tell(plan, i, unit=look.unit, standard=standard, people=look.people) for i in range(len(plan))]
 
 
 def live_words(headline: Sequence[Part], detail: Sequence[Part], context: str) -> list[Any]:
-    """A story as the live sentence takes it: pieces of text with their tone."""
+    """A story for the live sentence: parts of text with their tone."""
     return [_parts(headline), _parts(detail), context]
 
 
 def live_legend(plan: Plan, ground: MapGround, look: Look) -> list[tuple[str, str]]:
-    """The signs on the map and what they mean."""
+    """The signs on the map and their meanings."""
     items = legend_items(colour_scheme(plan, look), ground, look, plan=plan)
     return [(item.sign, item.text) for item in items] + rule_signs(plan)
 
 
 def live_streets(look: Look) -> dict[str, str] | None:
-    """The street map of each theme, if it is wanted."""
+    """The street map of each theme, if wanted."""
     return STREETS if look.streets else None
 
 
 def _parts(parts: Sequence[Part]) -> list[list[str]]:
-    return [[part.text, part.tone] for part in parts]
+    """Parts of a sentence as pairs of text and tone; neighbours of one tone are joined."""
+    runs = itertools.groupby(parts, key=lambda part: part.tone)
+    return [["".join(part.text for part in run), tone] for tone, run in runs]
 
 
 def _rounded(values: Floats, digits: int) -> list[Any]:
+    """Rounded values as lists."""
     return np.round(values, digits).tolist()
 
 
 def _look(look: Look, theme: str, colour: str) -> Look:
+    """The look in another theme and colour mode."""
     return replace(look, theme=theme, colour=colour)
 
 
@@ -142,15 +148,17 @@ def _theme(plan: Plan, look: Look, theme: str) -> dict[str, Any]:
 
 
 def _served(found: Evaluation) -> list[str]:
+    """How many people each facility serves, as text."""
     return [f"{people:,.0f}" for people in found.population]
 
 
 def _reach(found: Evaluation, look: Look) -> list[str]:
+    """The longest trip to each facility, as text."""
     return [format_length(float(far), look.unit) for far in found.max_distance]
 
 
 def _farthest(plan: Plan, evaluation: Evaluation, look: Look) -> list[Any]:
-    """Where the farthest resident lives, who serves them, and what is written beside it."""
+    """The farthest resident's position and facility, and the label beside it."""
     who = plan.residents.farthest(evaluation.distance)
     home = np.round(plan.residents.lonlat[who], 6).tolist()
     far = float(evaluation.distance[who])
@@ -158,17 +166,17 @@ def _farthest(plan: Plan, evaluation: Evaluation, look: Look) -> list[Any]:
 
 
 def _how_far(plan: Plan, i: int, look: Look) -> list[Any]:
-    """The same for very many residents: the browser finds the cell, the distance is exact."""
+    """The same for very many residents: the browser finds the cell, while the distance is exact."""
     return [None, None, markers.farthest_words(float(plan.curve.largest_distance[i]), look)]
 
 
 def _outline(plan: Plan) -> Floats:
-    """Corners of the smallest convex ground that holds everyone, in metres."""
+    """Corners of the convex hull of all residents, in metres."""
     return np.asarray(shapely.get_coordinates(plan.residents.hull))
 
 
 def _city(plan: Plan, ground: MapGround) -> list[Any] | None:
-    """Rings of the ground that the residents' areas cover, on the map: service areas end there."""
+    """Outline of the residents' areas on the map, where service areas end."""
     outline = plan.residents.outline
     if outline is None or outline.is_empty:
         return None

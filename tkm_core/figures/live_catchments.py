@@ -1,4 +1,4 @@
-"""Catchments for the live map: the ground within some minutes of facilities, along the streets."""
+"""Catchments (isochrones) for the live map."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ import shapely
 
 from tkm_core.planning import Reached
 
-FINE = 5  # digits of a degree after the point: about a metre
+FINE = 5  # decimals of a degree: about a metre
 
 
 def live_catchments(reached: Sequence[Reached], at: int) -> bytes:
@@ -19,7 +19,7 @@ def live_catchments(reached: Sequence[Reached], at: int) -> bytes:
     reached : sequence of Reached
         From `tkm_core.planning.catchments`.
     at : int
-        The setting of the dial that they are for: at others they are not drawn.
+        The setting they belong to; at others they are not drawn.
 
     Returns
     -------
@@ -33,6 +33,7 @@ def live_catchments(reached: Sequence[Reached], at: int) -> bytes:
 
 
 def _rings(shape: shapely.Geometry) -> list[list[list[float]]]:
+    """The rings of all polygons, rounded."""
     parts = [part for part in shapely.get_parts(shape) if not part.is_empty]
     return [
         np.round(ring.coords, FINE).tolist() for part in parts for ring in (part.exterior, *part.interiors)

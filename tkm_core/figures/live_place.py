@@ -1,6 +1,6 @@
-"""What every live map needs to know of a city: the view, residents as columns, their areas, the streets of the data.
+"""Data that every live map needs of a city: view, residents, their areas, and streets.
 
-Everything is sent as compact arrays or as JSON; README.md beside the component says who reads it.
+Everything is sent as compact arrays or JSON; the README.md beside the component describes the formats.
 """
 
 from collections.abc import Sequence
@@ -23,25 +23,25 @@ from tkm_core.streets import Areas, Lines
 from tkm_core.units import METRES
 from tkm_core.wording import singular
 
-POINTS_AT_MOST = 50_000  # residents that are drawn one by one; beyond, cells
+POINTS_AT_MOST = 50_000  # residents drawn one by one; more are drawn as cells
 NAMES_AT_MOST = 20_000  # residents whose names are sent
 THEMES = ("light", "dark")
-FIT = 24  # points along each side of the lattice that ties metres to the map
-# Classes of streets by how they are drawn; what is not named here is a street.
+FIT = 24  # points along each side of the lattice to which the map polynomials are fitted
+# Classes of streets by how they are drawn; any other class is an ordinary street.
 RANKS = (
     ("motorway", "motorway_link", "trunk", "trunk_link", "primary", "primary_link"),
     ("secondary", "secondary_link", "tertiary", "tertiary_link"),
     (),
     ("footway", "path", "steps", "cycleway", "track", "bridleway", "corridor"),
 )
-STREET = 2  # the rank of a usual street
+STREET = 2  # the rank of an ordinary street
 LAND = ("park", "water")
 
 
 def live_ground(
     residents: Residents, *, width: int = 690, height: int = 600, existing_lonlat: Floats | None = None
 ) -> MapGround:
-    """The ground of the live map: as `MapGround.of`, but single residents up to a larger number.
+    """The ground of the live map: like `MapGround.of`, but with more residents drawn one by one.
 
     Examples
     --------
@@ -67,9 +67,9 @@ def live_place(
     ground : MapGround
         From `live_ground`.
     look : Look
-        Its unit and people count.
+        Only its unit and people matter.
     existing : Existing, optional
-        Facilities that are there already.
+        Existing facilities.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def live_place(
 
 
 def place_parts(residents: Residents, ground: MapGround, look: Look) -> dict[str, Any]:
-    """What a plan's map and a map without a plan have in common."""
+    """The data common to maps with and without a plan."""
     cells = ground.cells
     few = cells is None and len(residents) <= NAMES_AT_MOST
     return {
@@ -112,7 +112,7 @@ def place_parts(residents: Residents, ground: MapGround, look: Look) -> dict[str
 
 
 def existing_parts(existing: Existing, which: Sequence[int]) -> list[dict[str, Any]]:
-    """Existing facilities with the numbers and names they are known by."""
+    """Existing facilities with their numbers and names."""
     names = existing.names or ("",) * len(existing)
     return [
         {
@@ -125,7 +125,7 @@ def existing_parts(existing: Existing, which: Sequence[int]) -> list[dict[str, A
 
 
 def _names(residents: Residents) -> list[str] | None:
-    """What each place is called, if most have a name of their own; codes are no names, nor are groups."""
+    """The name of each place, if most have their own; codes and groups do not count as names."""
     named = residents.places is not None or residents.ids is not None
     names = place_names(residents) if named else None
     if names is not None and 2 * len(set(names)) <= len(names):
@@ -136,7 +136,7 @@ def _names(residents: Residents) -> list[str] | None:
 
 
 def theme_parts(theme: str) -> dict[str, Any]:
-    """The colours of a theme that no plan changes, by what they are for."""
+    """The colours of a theme that do not depend on a plan, by purpose."""
     colors = palette(theme)
     return {
         "ground": colors.ground,
@@ -152,11 +152,11 @@ def theme_parts(theme: str) -> dict[str, Any]:
 
 
 def live_residents(residents: Residents, ground: MapGround) -> bytes:
-    """Residents, or the cells they are gathered in, as columns of 32-bit floats one after the other.
+    """Residents, or their cells, as columns of 32-bit floats, one column after another.
 
     The columns are x and y in metres from the residents' middle, x and y on the map (Mercator, from the view's centre,
-    y to the south), the number of people, how strongly a place is drawn, from 0 to 255, and the radius of its dot in
-    pixels, 0 for a place that is drawn as an area.
+    y to the south), the number of people, the opacity from 0 to 255, and the radius of the dot in pixels, which is 0
+    for a place drawn as an area.
     """
     middle = view_centre(ground.view)
     if ground.cells is None:
@@ -186,10 +186,10 @@ def live_residents(residents: Residents, ground: MapGround) -> bytes:
 
 
 def live_areas(residents: Residents, ground: MapGround) -> bytes | None:
-    """The polygons of residents who are areas; None where residents are points.
+    """The polygons of residents given as areas; None if they are points.
 
-    First the number of rings and of their points, then for each ring whose it is, where in the points it begins (and
-    where the last one ends), and the points as x and y on the map, 32 bits each.
+    The format: the number of rings and of points; for each ring the index of its resident; where each ring begins in
+    the points (and where the last one ends); the points as x and y on the map. All numbers have 32 bits.
 
     Examples
     --------
@@ -211,6 +211,7 @@ def live_areas(residents: Residents, ground: MapGround) -> bytes | None:
 
 
 def _has_area(residents: Residents) -> npt.NDArray[np.bool_]:
+    """Which residents have an area."""
     areas = residents.areas
     return (
         np.zeros(len(residents), bool)
@@ -220,22 +221,22 @@ def _has_area(residents: Residents) -> npt.NDArray[np.bool_]:
 
 
 def live_roads(lines: Lines, *, areas: Areas | None = None, credit: str = "") -> bytes:
-    """Streets, water and parks as the ground of a live map.
+    """Streets, water and parks as the background of a live map.
 
     Parameters
     ----------
     lines : Lines
-        From `Streets.lines`, simplified to about what a pixel covers.
+        From `Streets.lines`, simplified to about the size of a pixel.
     areas : Areas, optional
         From `load_areas`.
     credit : str
-        Whose data they are, as written on the map.
+        The credit shown on the map.
 
     Returns
     -------
     bytes
-        The length of a head in JSON and the head, then for each line or ring where it begins (and where the last one
-        ends), its kind and the number of its polygon, and the points as 32-bit floats from the head's origin.
+        The length of a JSON header and the header; where each line or ring begins (and where the last one ends), its
+        kind and the number of its polygon; the points as 32-bit floats relative to the origin in the header.
     """
     ranks = np.array([rank_of(name) for name in lines.class_names], np.int64)
     kinds = ranks[lines.classes] if len(ranks) else np.empty(0, np.int64)
@@ -268,12 +269,12 @@ def live_roads(lines: Lines, *, areas: Areas | None = None, credit: str = "") ->
 
 
 def rank_of(name: str) -> int:
-    """How a class of streets is drawn: 0 for main roads to 3 for paths."""
+    """How a class of streets is drawn: from 0 for main roads to 3 for paths."""
     return next((rank for rank, names in enumerate(RANKS) if name in names), STREET)
 
 
 def _view(view: View) -> dict[str, Any]:
-    """The view, and the size in pixels that it was fitted to."""
+    """The view and the size in pixels it was fitted to."""
     (west, south), (east, north) = mercator([[view.west, view.south], [view.east, view.north]])
     size = np.array([east - west, north - south]) * TILE * 2**view.zoom
     return {"center": [view.longitude, view.latitude], "zoom": view.zoom, "size": size.tolist()}
@@ -304,10 +305,10 @@ def _cell_corners(cells: Cells, which: Any) -> Floats:
 
 
 def _ties(residents: Residents, view: View, *, to_map: bool) -> dict[str, Any]:
-    """Polynomials of third degree that carry metres to the map, or back.
+    """Cubic polynomials that transform metres to map coordinates, or back.
 
-    They are exact to a fraction of a pixel over a city. The browser needs them for service areas and for a facility
-    that is dragged; the figures of a facility that was set down are worked out here, by the projection itself.
+    They are exact to a fraction of a pixel over a city. The browser needs them for service areas and while a facility
+    is dragged; once it is dropped, its figures are computed here with the projection itself.
     """
     spread = np.linspace(-1.5, 2.5, FIT)
     west, east = view.west, view.east
@@ -325,6 +326,6 @@ def _ties(residents: Residents, view: View, *, to_map: bool) -> dict[str, Any]:
 
 
 def powers_of(points: Floats) -> Floats:
-    """1, x, y, x², xy, y², x³, x²y, xy², y³ of every point: the order that the browser uses, too."""
+    """1, x, y, x², xy, y², x³, x²y, xy², y³ of every point, in the order that the browser uses too."""
     x, y = points[:, 0], points[:, 1]
     return np.column_stack([np.ones(len(x)), x, y, x * x, x * y, y * y, x**3, x * x * y, x * y * y, y**3])

@@ -1,7 +1,7 @@
-"""Who serves whom at every setting, for plans in which it is not simply the nearest facility in a straight line.
+"""Assignments for the live map, for plans in which not everyone goes to the nearest facility by straight line.
 
-With streets, tables of travel times, or capacities, a browser cannot work out who serves whom. So it is sent, once for
-every arrangement that differs, however many settings of the dial have it.
+With streets, travel tables or capacities, a browser cannot compute who is served by which facility. So this is sent,
+once for each distinct arrangement, however many settings of the dial share it.
 """
 
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ from tkm_core.figures.live_place import live_roads
 from tkm_core.figures.maps import MapGround
 from tkm_core.planning import AlongStreets, Plan
 
-MOST_CANDIDATES = 3_000  # sites that are drawn
+MOST_CANDIDATES = 3_000  # the most candidate sites that are drawn
 FINEST = 65_535  # steps from 0 to the largest distance
 
 
 def rules_of(plan: Plan) -> Any:
-    """What a plan has to follow, if it is not free."""
+    """The rules of a plan, if there are any."""
     return None if plan.rules.plain else plan.rules
 
 
 def served_by_nearest(plan: Plan) -> bool:
-    """Whether everyone is served by the nearest facility in a straight line: then the browser can work it out.
+    """Whether everyone is served by the nearest facility in a straight line, which the browser can compute itself.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def served_by_nearest(plan: Plan) -> bool:
 
 
 def jumps(plan: Plan) -> list[bool]:
-    """At which settings facilities jump: to another arrangement, or from site to site."""
+    """Settings at which facilities jump, to another arrangement or from site to site."""
     arrangement, rules = plan.path.arrangement, rules_of(plan)
     if rules is None or (rules.straight and rules.sites is None):
         return [i > 0 and bool(arrangement[i] != arrangement[i - 1]) for i in range(len(plan))]
@@ -50,7 +50,7 @@ def jumps(plan: Plan) -> list[bool]:
 
 
 def rule_parts(plan: Plan) -> dict[str, Any]:
-    """What the map shows of the rules: candidate sites, zones, and service areas that are no straight lines."""
+    """What the map shows of the rules: candidate sites, zones, and service areas not based on straight lines."""
     rules, home = rules_of(plan), plan.residents
     parts: dict[str, Any] = {"candidates": None, "zones": [], "arrangement": None, "grounds": None}
     if rules is None:
@@ -78,7 +78,7 @@ def rule_parts(plan: Plan) -> dict[str, Any]:
 
 
 def titles_on_sites(plan: Plan) -> list[list[str]] | None:
-    """What the facilities are called at every setting, where they have the names of the sites they stand on."""
+    """Titles of the facilities at every setting, if they are named after their sites; otherwise None."""
     rules = rules_of(plan)
     if rules is None or rules.sites is None:
         return None
@@ -86,7 +86,7 @@ def titles_on_sites(plan: Plan) -> list[list[str]] | None:
 
 
 def rule_signs(plan: Plan) -> list[tuple[str, str]]:
-    """The signs on the map for what a plan has to follow, and what they mean."""
+    """The signs on the map for the rules of a plan, and their meanings."""
     rules = rules_of(plan)
     if rules is None:
         return []
@@ -96,13 +96,13 @@ def rule_signs(plan: Plan) -> list[tuple[str, str]]:
 
 
 def farthest_ways(plan: Plan, farthest: Sequence[Sequence[Any]]) -> list[Any] | None:
-    """The way of the farthest resident along the streets at every setting; None where there are no streets.
+    """The farthest resident's route along the streets at every setting; None if there are no streets.
 
     Parameters
     ----------
     plan : Plan
     farthest : sequence
-        For every setting where the resident lives, who serves them, and words.
+        For every setting, the resident's position, their facility and a label.
     """
     travel = getattr(rules_of(plan), "travel", None)
     if not isinstance(travel, AlongStreets):
@@ -124,7 +124,7 @@ def farthest_ways(plan: Plan, farthest: Sequence[Sequence[Any]]) -> list[Any] | 
 
 
 def street_ground(plan: Plan, ground: MapGround) -> bytes | None:
-    """The streets that a plan goes along, as the ground of its map; None if it goes along none."""
+    """The streets of a plan as the background of its map; None if it has none."""
     travel = plan.rules.travel
     if not isinstance(travel, AlongStreets):
         return None
@@ -134,14 +134,14 @@ def street_ground(plan: Plan, ground: MapGround) -> bytes | None:
 
 @dataclass(frozen=True)
 class Arrangements:
-    """The arrangements of a plan: which of them each setting has, and the first setting that has each."""
+    """The distinct arrangements of a plan: the one at each setting, and the first setting of each."""
 
     of: list[int]
     first: list[int]
 
 
 def arrangements(plan: Plan) -> Arrangements:
-    """Settings at which facilities and everyone's facility are the same have one arrangement.
+    """Find the distinct arrangements: settings with the same facilities and assignment share one.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def arrangements(plan: Plan) -> Arrangements:
 
 
 def live_service(plan: Plan, ground: MapGround) -> bytes | None:
-    """Everyone's facility and distance in every arrangement, and under the reference; None where it need not be sent.
+    """Each resident's facility and distance in every arrangement and in the reference; None if not needed.
 
     Parameters
     ----------
@@ -175,8 +175,8 @@ def live_service(plan: Plan, ground: MapGround) -> bytes | None:
     Returns
     -------
     bytes or None
-        The number of arrangements and of residents, and whether labels take 16 bits, each as 32 bits; the size of a
-        step as a 32-bit float; then the distances in steps of 16 bits, those of the reference last, and the labels.
+        The number of arrangements, the number of residents, and whether labels take 16 bits, each as 32 bits; the size
+        of a step as a 32-bit float; the distances as 16-bit steps, with the reference last; and the labels.
     """
     if served_by_nearest(plan):
         return None
@@ -203,12 +203,13 @@ def live_grounds(plan: Plan, found: Arrangements) -> list[list[list[list[list[fl
 
 
 def _rings(area: shapely.Geometry) -> list[list[list[float]]]:
+    """The rings of all polygons, rounded to ten metres."""
     parts = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and not part.is_empty]
     return [np.round(ring.coords, 4).tolist() for part in parts for ring in (part.exterior, *part.interiors)]
 
 
 def _shown(ground: MapGround, plan: Plan, distance: Floats) -> Floats:
-    """One distance for everything that is drawn: of each resident, or the mean of a cell."""
+    """The distance of each item drawn: of a resident, or the mean of a cell."""
     cells = ground.cells
     if cells is None:
         return distance
@@ -219,7 +220,7 @@ def _shown(ground: MapGround, plan: Plan, distance: Floats) -> Floats:
 def _shown_labels(
     ground: MapGround, plan: Plan, labels: npt.NDArray[Any], facilities: int
 ) -> npt.NDArray[Any]:
-    """One facility for everything that is drawn: of each resident, or of most people in a cell."""
+    """The facility of each item drawn: of a resident, or of most people in a cell."""
     cells = ground.cells
     if cells is None:
         return labels

@@ -1,4 +1,4 @@
-"""How figures are drawn: theme, unit, words, and what the map shows."""
+"""Options for drawing figures: theme, unit, words, and what the map shows."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -17,17 +17,17 @@ class Look:
     ----------
     theme : {"light", "dark"}
     unit : {"km", "mi"}
-        Of distances to a facility.
+        Unit of distances to a facility.
     colour : {"facility", "distance", "change"}
-        What the residents' colour tells.
+        What the residents' colour shows.
     layers : collection of str
         Which of `LAYERS` are shown.
     streets : bool
-        True takes the ground from the web (Carto), False is our own plain ground with a grid.
+        True for a street map from the web (Carto), False for a plain background with a grid.
     people : str
         What residents are called ("homes").
     lengths : {"", "km", "mi"}
-        Unit of the scale bar and the grid where `unit` is no length; see `length_unit`.
+        Unit of the scale bar and the grid if `unit` is not a length; see `length_unit`.
 
     Examples
     --------

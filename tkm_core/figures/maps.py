@@ -1,4 +1,4 @@
-"""The map of a plan: residents, service areas, facilities and their way over t."""
+"""The map of a plan (pydeck): residents, service areas, facilities and their paths over t."""
 
 import itertools
 import json
@@ -38,7 +38,7 @@ STREETS = {
 
 
 class CompactDeck(pdk.Deck):
-    """A deck that writes its JSON without blanks: half the bytes on the wire."""
+    """A deck that writes its JSON without blanks, which halves the bytes sent."""
 
     def to_json(self) -> str:
         """The deck as JSON."""
@@ -47,7 +47,7 @@ class CompactDeck(pdk.Deck):
 
 @dataclass(frozen=True)
 class MapGround:
-    """The view of a data set, and its residents as single places, as areas, or, where there are too many, as cells."""
+    """The view of a data set, and whether its residents are drawn as dots, areas or cells."""
 
     view: View
     cells: Cells | None
@@ -64,7 +64,7 @@ class MapGround:
         height: int = 600,
         existing_lonlat: Floats | None = None,
     ) -> "MapGround":
-        """The ground of some residents, and existing facilities around them, for a map of a size in pixels."""
+        """The ground for residents and existing facilities near them, for a map of a given size in pixels."""
         many = len(residents) > crowd.POINTS_AT_MOST
         view = view_of(residents, existing_lonlat, with_areas=not many, width=width, height=height)
         if many:
@@ -74,14 +74,14 @@ class MapGround:
 
 
 def plain_style(colors: Palette) -> str:
-    """A map style of nothing but the ground's colour, as a data URL: it needs no network."""
+    """A map style with only a background colour, as a data URL: it needs no network."""
     background = {"id": "ground", "type": "background", "paint": {"background-color": colors.ground}}
     style = {"version": 8, "sources": {}, "layers": [background]}
     return "data:application/json," + quote(json.dumps(style, separators=(",", ":")))
 
 
 def deck(layers: Sequence[pdk.Layer], view: View, look: Look) -> CompactDeck:
-    """Layers on the ground that `look` asks for."""
+    """A deck of layers on the background that `look` asks for."""
     state = pdk.ViewState(
         longitude=round(view.longitude, 6), latitude=round(view.latitude, 6), zoom=round(view.zoom, 3)
     )
@@ -108,7 +108,7 @@ def deck(layers: Sequence[pdk.Layer], view: View, look: Look) -> CompactDeck:
 def plan_map(
     plan: Plan, i: int, evaluation: Evaluation, before: Evaluation, ground: MapGround, look: Look
 ) -> CompactDeck:
-    """The map of plan number i on the path.
+    """The map of a plan at setting i.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def plan_map(
     i : int
         Which t on the plan's path.
     evaluation, before : Evaluation
-        Of that plan and of what it is compared with (`Plan.reference_evaluation`), in metres.
+        Of that setting and of the reference (`Plan.reference_evaluation`), in metres.
     ground : MapGround
         View and cells of the data set.
     look : Look
@@ -144,7 +144,7 @@ def plan_map(
 def residents_map(
     residents: Residents, ground: MapGround, look: Look, existing: Existing | None = None
 ) -> CompactDeck:
-    """Residents alone, all in one colour, and existing facilities: the preview of a data set."""
+    """Residents in one colour and existing facilities: the preview of a data set."""
     color = rgb(look.palette.accent)
     scheme = crowd.Colouring("facility", [color], [look.people])
     labels = np.zeros(len(residents), np.int64)
@@ -171,7 +171,7 @@ def residents_map(
 def residents_layers(
     plan: Plan, evaluation: Evaluation, before: Evaluation, ground: MapGround, look: Look
 ) -> list[pdk.Layer]:
-    """Residents as dots or as a picture of cells, coloured as `look` asks."""
+    """Residents as dots, areas or an image of cells, coloured as `look` asks."""
     residents = plan.residents
     scheme = colour_scheme(plan, look)
     parts = crowd_parts(evaluation, before, look)
@@ -193,7 +193,7 @@ def residents_layers(
 
 
 def _with_names(tips: Sequence[str], residents: Residents) -> list[str]:
-    """Tooltips of areas, with their names where the file has some; as JSON without quotes."""
+    """Tooltips of areas, with their names if the file has any; as JSON without quotes."""
     if residents.ids is None:
         return list(tips)
     names = [json.dumps(" ".join(str(name).split())[:80])[1:-1] for name in residents.ids]
@@ -201,7 +201,7 @@ def _with_names(tips: Sequence[str], residents: Residents) -> list[str]:
 
 
 def crowd_parts(evaluation: Evaluation, before: Evaluation, look: Look) -> dict[str, Any]:
-    """What the colour of a resident is made of: facility, distance, and the change where it is asked for."""
+    """What a resident's colour depends on: facility, distance, and the change if it is asked for."""
     change = before.distance - evaluation.distance if look.colour == "change" else None
     return {"labels": evaluation.labels, "distance": evaluation.distance, "change": change}
 
@@ -221,7 +221,7 @@ def colour_scheme(plan: Plan, look: Look) -> crowd.Colouring:
 
 
 def grid_layer(view: View, look: Look) -> pdk.Layer:
-    """Upright lines at a round step."""
+    """Grid lines at a round step."""
     _, lines = grid(view, look.length_unit)
     return pdk.Layer(
         "PathLayer",
@@ -263,7 +263,7 @@ def scale_layers(view: View, look: Look) -> list[pdk.Layer]:
 
 
 def areas_layer(plan: Plan, i: int, look: Look) -> pdk.Layer:
-    """Service areas with seams in the page's colour."""
+    """Service areas, separated by lines in the page's colour."""
     colors = look.palette
     rows = []
     for j, area in enumerate(plan.service_areas(i)):
@@ -291,7 +291,7 @@ def areas_layer(plan: Plan, i: int, look: Look) -> pdk.Layer:
 
 
 def path_layers(plan: Plan, view: View, look: Look) -> list[pdk.Layer]:
-    """Each facility's way over t, blue to red on a casing; a jump to another arrangement leaves a gap."""
+    """Each facility's path over t, blue to red with a border; a jump to another arrangement leaves a gap."""
     colors = look.palette.along_dial(len(plan))
     dot = (view.east - view.west) / 690
     segments, casing = [], []
@@ -314,7 +314,7 @@ def path_layers(plan: Plan, view: View, look: Look) -> list[pdk.Layer]:
 
 
 def continuous_ways(plan: Plan, dot: float) -> list[list[tuple[int, list[float]]]]:
-    """Unbroken stretches of every facility's way as (number of t, position), steps below half a pixel merged."""
+    """Unbroken stretches of every facility's path as (index of t, position); steps below half a pixel are merged."""
     jumps = np.diff(plan.path.arrangement) != 0
     starts = [0, *(np.flatnonzero(jumps) + 1).tolist(), len(plan.t)]
     lines = []

@@ -1,4 +1,4 @@
-"""The marks on the map: facilities, those of the reference, existing ones, and the farthest resident."""
+"""Markers on the map: facilities, those of the reference, existing ones, and the farthest resident."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,8 +15,8 @@ from tkm_core.units import format_length
 from tkm_core.wording import singular
 
 FONT = "'Public Sans, system-ui, sans-serif'"
-OUTER = 0.75  # of the way across the residents: from here on a label grows towards the middle
-# Pixels: what every map draws for a facility, one of k-means++, and the farthest resident.
+OUTER = 0.75  # share of the width beyond which a label extends towards the middle
+# Sizes in pixels, on every map, of a facility, one of k-means++, and the farthest resident.
 SIZES = {
     "site": 8.8,
     "rim": 10.5,
@@ -78,7 +78,9 @@ def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> l
     below = home[1] < site[1]
     (west, _), (east, _) = plan.residents.box
     across = (home[0] - west) / (east - west) if east > west else 0.5
-    anchor = "end" if across > OUTER else "start" if across < 1 - OUTER else "middle"  # never off the map
+    anchor = (
+        "end" if across > OUTER else "start" if across < 1 - OUTER else "middle"
+    )  # so that it stays on the map
     text = farthest_words(float(evaluation.distance[who]), look)
     spot = np.round(home, 6).tolist()
     return [
@@ -122,7 +124,7 @@ def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> l
 
 
 def farthest_words(metres: float, look: Look) -> str:
-    """What is written beside the farthest resident."""
+    """The label beside the farthest resident."""
     return f"farthest {singular(look.people)} {format_length(metres, look.unit)}"
 
 
@@ -174,7 +176,7 @@ def site_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[
 
 
 def reference_tips(plan: Plan) -> list[str]:
-    """What stands at each site of the reference."""
+    """Tooltips for the facilities of the reference."""
     if plan.reference.kind == "today":
         names = plan.existing.names or ("",) * len(plan.existing)
         return [_lines(f"Existing facility {j + 1}, closed in this plan", names[j]) for j in plan.closed]
@@ -182,7 +184,7 @@ def reference_tips(plan: Plan) -> list[str]:
 
 
 def existing_layers(existing: Existing, look: Look) -> list[pdk.Layer]:
-    """Existing facilities by themselves, numbered as in their file."""
+    """Existing facilities, numbered as in their file."""
     colors = look.palette
     names = existing.names or ("",) * len(existing)
     rows = [
@@ -201,12 +203,12 @@ def existing_layers(existing: Existing, look: Look) -> list[pdk.Layer]:
 
 
 def _lines(*parts: str) -> str:
-    """The text of a tooltip: a title and what there is to say, each in a line of its own."""
+    """The text of a tooltip, with one line for each part."""
     return "\n".join(" ".join(part.split()) for part in parts if part)
 
 
 def _squares(rows: Sequence[dict[str, Any]], colors: Palette) -> pdk.Layer:
-    """Numbers in filled squares: text with a ground and a rim of its own."""
+    """Numbers in filled squares, drawn as text with a background and a border."""
     return pdk.Layer(
         "TextLayer",
         list(rows),

@@ -1,4 +1,4 @@
-"""Charts of the comparison: measures per cluster in the paper's form, and one bar a method."""
+"""Charts that compare methods: measures per cluster as in the paper, and one bar per method."""
 
 from collections.abc import Sequence
 from html import escape
@@ -12,10 +12,10 @@ from tkm_core.arrays import Floats
 from tkm_core.figures.charts import layout
 from tkm_core.figures.look import Look
 from tkm_core.measures import COMPARED, shown_in
-from tkm_core.planning import Compared, best, decimals
+from tkm_core.planning import Compared, Plan, best, decimals
 from tkm_core.units import METRES, with_unit
 
-# Measures of one cluster: name in Evaluation, words, power of the length unit.
+# Measures of one cluster: name in Evaluation, label, power of the length unit.
 PER_CLUSTER = {
     "variance": ("variance of the squared distance", 4),
     "variance_of_distance": ("variance of the distance", 2),
@@ -36,7 +36,7 @@ def cluster_label(measure: str, unit: str) -> str:
 
 
 def by_cluster(compared: Sequence[Compared], measure: str, look: Look) -> go.Figure:
-    """Every method's clusters as bars in descending order; a line at the tallest bar of TKM.
+    """Every method's clusters as bars in descending order, with a line at TKM's tallest bar.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ def per_method(
     *,
     log: bool = False,
 ) -> go.Figure:
-    """One bar a method with its number on top.
+    """One bar per method with its value on top.
 
     Parameters
     ----------
     compared : sequence of Compared
     values : sequence of float
-        One a method, as shown.
+        One for each method, as shown.
     look : Look
     log : bool
         A logarithmic axis, for times.
@@ -139,7 +139,7 @@ def per_method(
 
 
 def _paint(one: Compared, look: Look) -> dict[str, Any]:
-    """TKM in the accent, the others quiet; hatched where a method saw only a sample."""
+    """Bar style: TKM in the accent colour, others muted; hatched if a method ran on a sample."""
     colors = look.palette
     color = colors.accent if one.name == "tkm" else colors.muted
     paint: dict[str, Any] = {"color": color, "line": {"width": 0}}
@@ -154,6 +154,7 @@ def _paint(one: Compared, look: Look) -> dict[str, Any]:
 def _name_groups(
     frame: dict[str, Any], compared: Sequence[Compared], at: Sequence[float], step: float
 ) -> None:
+    """Write each method's name under its bars."""
     # two lines, so that names stay apart on a phone
     short = [one.short.replace("++", "<br>++") for one in compared]
     names = [
@@ -168,7 +169,7 @@ def _name_groups(
 
 
 def _level(compared: Sequence[Compared], measure: str, look: Look) -> list[dict[str, Any]]:
-    """A dotted line at TKM's worst cluster, to hold the others against."""
+    """A dotted line at TKM's worst cluster, for comparison."""
     own = next((one for one in compared if one.name == "tkm"), None)
     if own is None or len(compared) < 2:
         return []
@@ -178,7 +179,7 @@ def _level(compared: Sequence[Compared], measure: str, look: Look) -> list[dict[
 
 
 def cluster_words(compared: Sequence[Compared], measure: str, look: Look) -> str:
-    """What the chart by cluster shows, in a sentence."""
+    """The chart by cluster in a sentence, as its text alternative."""
     told = "; ".join(
         f"{one.title}: {', '.join(_short(value, 4) for value in per_cluster(one, measure, look.unit))}"
         for one in compared
@@ -187,13 +188,13 @@ def cluster_words(compared: Sequence[Compared], measure: str, look: Look) -> str
 
 
 def method_words(compared: Sequence[Compared], values: Sequence[float], label: str) -> str:
-    """What a chart with one bar a method shows, in a sentence."""
+    """A chart with one bar per method in a sentence, as its text alternative."""
     told = "; ".join(f"{one.title}: {_short(value, 3)}" for one, value in zip(compared, values, strict=True))
     return f"{_capital(label)}. {told}."
 
 
 def cluster_table(compared: Sequence[Compared], look: Look) -> pd.DataFrame:
-    """The figures behind the charts by cluster: one row a method and rank, each measure descending."""
+    """The data of the charts by cluster: one row per method and rank, with each measure in descending order."""
     tables = []
     for one in compared:
         columns: dict[str, object] = {
@@ -212,11 +213,10 @@ def method_table(
     look: Look,
     standard: float | None = None,
     *,
-    kept: int = 0,
+    plan: Plan | None = None,
     absent: Sequence[str] = (),
-    stand: str = "",
 ) -> str:
-    """Every measure of every method as an HTML table, the best of each column marked; it scrolls where it is wide.
+    """Every measure of every method as an HTML table, with the best of each column marked; it scrolls if it is wide.
 
     Parameters
     ----------
@@ -224,21 +224,27 @@ def method_table(
     look : Look
     standard : float, optional
         A service standard in metres.
-    kept : int
-        How many of everyone's facilities exist already.
+    plan : Plan, optional
+        The plan of the same residents: its existing facilities have a row of their own, and figures have as many digits
+        as beside its map.
     absent : sequence of str
         Names of methods that were left out because they cannot keep existing facilities.
-    stand : str
-        Where the facilities of all methods stand, if rules say so: "on junctions".
     """
     colors = look.palette
+    today = None if plan is None else plan.today_evaluation(standard)
+    kept, stand = (0, "") if plan is None else (plan.n_existing, plan.rules.where_words)
     columns: list[tuple[str, list[str], list[bool]]] = []
+    as_is: list[str] = []
     for key, measure in shown_in(COMPARED).items():
         values = [measure.of(one.evaluation, look.unit) for one in compared]
         if np.isfinite(values).any() and not np.isnan(values).any():
-            digits = decimals(compared, key, look.unit)
+            digits = decimals(compared, key, look.unit, plan)
             texts = [f"{value:,.{digits}f}" if np.isfinite(value) else "∞" for value in values]
-            columns.append((measure.heading(look.unit, standard), texts, best(compared, key, look.unit)))
+            columns.append(
+                (measure.heading(look.unit, standard), texts, best(compared, key, look.unit, plan))
+            )
+            now = float("nan") if today is None else measure.of(today, look.unit)
+            as_is.append(f"{now:,.{digits}f}" if np.isfinite(now) else "–")
     plain = [False] * len(compared)
     columns.append(("Time, s", [_short(one.solution.seconds, 2) for one in compared], plain))
     where = [
@@ -262,6 +268,12 @@ def method_table(
         for label, _, _ in columns
     )
     rows = []
+    if plan is not None and today is not None:
+        empty = ["–"] * (len(columns) - len(as_is) - 2)
+        cells = "".join(
+            f'<td style="{number}">{text}</td>' for text in [*as_is, "–", f"{plan.n_today} existing", *empty]
+        )
+        rows.append(f'<tr><th scope="row" style="{first};font-weight:400">Today</th>{cells}</tr>')
     for row, one in enumerate(compared):
         weight = 700 if one.name == "tkm" else 400
         cells = "".join(
@@ -288,11 +300,12 @@ def method_table(
 
 
 def _ran_on(one: Compared) -> str:
+    """On how many residents a method ran."""
     return "all" if one.solution.sampled is None else f"{one.solution.sampled:,} drawn"
 
 
 def _short(value: float, digits: int) -> str:
-    """A number with so many digits, never with an exponent.
+    """A number with `digits` significant digits, never with an exponent.
 
     >>> _short(0.04781, 2), _short(1234.5, 3)
     ('0.048', '1,234')
@@ -301,4 +314,5 @@ def _short(value: float, digits: int) -> str:
 
 
 def _capital(text: str) -> str:
+    """The text with a capital first letter."""
     return text[:1].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""Colours: one palette for maps, charts and the report, in a light and a dark tone."""
+"""Colour palettes for maps, charts and the report, in a light and a dark theme."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ RGB = tuple[int, int, int]
 
 
 def rgb(hex_color: str) -> RGB:
-    """Three numbers from 0 to 255.
+    """A hexadecimal colour as three numbers from 0 to 255.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Palette:
         return rgb(self.facilities[j % len(self.facilities)])
 
     def along_path(self, t: npt.ArrayLike) -> list[RGB]:
-        """Blue to red over t: stretched where facilities move, between 0.1 and 10.
+        """Blue to red over t, spread out between 0.1 and 10, where facilities move most.
 
         Examples
         --------
@@ -83,7 +83,7 @@ class Palette:
         return self._ramp(self.near_far, np.clip(np.asarray(share, dtype=float), 0, 1))
 
     def by_change(self, share: npt.ArrayLike) -> list[RGB]:
-        """Loss (-1) over no change (0) to gain (1)."""
+        """From loss (-1) through no change (0) to gain (1)."""
         return self._ramp(
             (self.loss, self.same, self.gain), (np.clip(np.asarray(share, dtype=float), -1, 1) + 1) / 2
         )
@@ -95,6 +95,7 @@ class Palette:
 
     @staticmethod
     def _ramp(stops: tuple[str, ...], share: npt.NDArray[np.float64]) -> list[RGB]:
+        """Colours interpolated between stops."""
         colors = np.array([rgb(stop) for stop in stops], dtype=float)
         at = np.linspace(0, 1, len(stops))
         mixed = [np.interp(np.atleast_1d(share), at, colors[:, channel]) for channel in range(3)]
@@ -111,6 +112,7 @@ def contrast(one: RGB, other: RGB) -> float:
     """
 
     def luminance(color: RGB) -> float:
+        """Relative luminance as WCAG defines it."""
         parts = np.array(color) / 255
         linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
         return float(linear @ [0.2126, 0.7152, 0.0722])
@@ -119,9 +121,9 @@ def contrast(one: RGB, other: RGB) -> float:
     return (bright + 0.05) / (dark + 0.05)
 
 
-# Facilities in the hues of Paul Tol's "muted" and "light" schemes, shifted until no two of them come nearer than a
-# colour difference (CIEDE2000) of 12 with red, green or blue cones missing (Machado et al. 2009), and each stands out
-# from the ground by 3 to 1. Pure blue and red stay free for the path.
+# Facilities have the hues of Paul Tol's "muted" and "light" schemes, shifted so that any two differ by at least 12
+# (CIEDE2000) for people who lack red, green or blue cones (Machado et al. 2009), and each has a contrast of at least
+# 3 to 1 with the background. Pure blue and red are reserved for the path.
 LIGHT = Palette(
     name="light",
     page="#FFFFFF",

@@ -1,4 +1,4 @@
-"""Pictures of results for notebooks: what ``plan.plot()`` and ``path.plot()`` draw."""
+"""Plots for notebooks: ``plan.plot()`` and ``path.plot()``."""
 
 from typing import Any
 
@@ -27,8 +27,8 @@ def plot(
     ----------
     result : Plan or TiltedPath
     what : {"map", "tradeoff", "distances"} or {"ways", "costs"}, optional
-        Of a plan: the map (the default), utility against fairness, or the share of people within a distance. Of a path:
-        the way of each facility as t grows (the default in two dimensions), or the costs over t.
+        For a plan: the map (the default), utility against fairness, or the share of people within a distance. For a
+        path: how each facility moves as t grows (the default in two dimensions), or the costs over t.
     t : float
         The setting of a plan's dial.
     **options
@@ -65,11 +65,12 @@ def plot(
 
 
 def _whole(figure: DrawnFigure) -> go.Figure:
-    """A chart that can be changed further, as Plotly's users expect."""
+    """A regular Plotly figure, which users can change."""
     return go.Figure(figure.to_dict())
 
 
 def _path(path: TiltedPath, what: str | None, look: Look) -> DrawnFigure:
+    """Draw a path."""
     chosen = what or ("ways" if path.centers.shape[2] == 2 else "costs")
     if chosen == "ways" and path.centers.shape[2] == 2:
         return _ways(path, look)
@@ -80,7 +81,7 @@ def _path(path: TiltedPath, what: str | None, look: Look) -> DrawnFigure:
 
 
 def _ways(path: TiltedPath, look: Look) -> DrawnFigure:
-    """Each facility's way, blue to red as t grows, with a gap where the arrangement jumps."""
+    """Each facility's path, blue to red as t grows, with a gap where the arrangement jumps."""
     order = np.argsort(path.t, kind="stable")
     colors = ["rgb({},{},{})".format(*tint) for tint in look.palette.along_path(path.t[order])]
     frame = layout(look, height=420, x="first column", y="second column")
@@ -114,7 +115,7 @@ def _ways(path: TiltedPath, look: Look) -> DrawnFigure:
 
 
 def _costs(path: TiltedPath, look: Look) -> DrawnFigure:
-    """The three costs over t; t = 0 and infinity have no place on a logarithmic axis."""
+    """The three costs over t, without t = 0 and infinity, which a logarithmic axis cannot show."""
     shown = np.flatnonzero((path.t > 0) & np.isfinite(path.t))
     shown = shown[np.argsort(path.t[shown], kind="stable")]
     frame = layout(look, height=360, x="t", y="cost, in units of X²")

@@ -1,6 +1,5 @@
-"""The report: one HTML file with the map, the figures, the sentence and the settings, for a council's folder."""
+"""The report of a plan for the council: one HTML file with summary, map, figures and settings."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from html import escape
@@ -9,15 +8,12 @@ from tkm_core.figures import drawing
 from tkm_core.figures.legend import distances_words, map_legend, tradeoff_words
 from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround, colour_scheme
-from tkm_core.planning import Plan, Row, most_changed, place_names, stands_in
-from tkm_core.stories import Part, Story, facilities_text, portfolio_story
+from tkm_core.figures.report_page import figures_table, page, toned
+from tkm_core.planning import Plan, most_changed, place_names, stands_in
+from tkm_core.stories import Story, facilities_text, portfolio_story
 from tkm_core.units import format_length
 from tkm_core.wording import dial_text, listed
 
-CITATION = (
-    "Made with EvenReach. The method: S. Zhu et al., Efficient k-means with Individual Fairness via Exponential "
-    "Tilting, 2024."
-)
 METHOD = (
     "The facilities stand where the trips of everyone together cost least. A trip costs its length squared, and the "
     "further the fairness dial t is turned up, the more the longest trips count (tilted k-means). At t = 0 this is "
@@ -27,29 +23,6 @@ METHOD = (
 STRAIGHT = "Distances are straight lines, not roads or travel times."
 ANYWHERE = "Where a new facility stands is a point on the map: land, cost and room have not been checked."
 CHOICE = "t is a choice between the average and the worst-off; no setting is right in itself."
-STYLE = """
-:root { color-scheme: light; }
-body { font: 14px/1.5 "Public Sans", system-ui, -apple-system, "Segoe UI", sans-serif; color: #16242A;
-  max-width: 780px; margin: 32px auto; padding: 0 24px; background: #fff; }
-h1 { font-size: 23px; line-height: 1.25; margin: 0 0 6px; }
-h2 { font-size: 15px; margin: 26px 0 6px; break-after: avoid; }
-.better { color: #0B6B4F; } .worse { color: #9C4A00; } .same, .muted, footer { color: #55656B; }
-svg { width: 100%; height: auto; display: block; } figure { margin: 14px 0; break-inside: avoid; }
-section { break-inside: avoid; } section.long { break-inside: auto; } tr { break-inside: avoid; }
-h2 + table, thead { break-before: avoid; } thead, thead + tbody tr:first-child { break-after: avoid; }
-.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 20px; break-inside: avoid; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-thead { display: table-header-group; }
-th, td { padding: 4px 10px 4px 0; border-bottom: 1px solid #DCE3E1; text-align: right; }
-th:first-child, td:first-child, .words { text-align: left; } td { overflow-wrap: break-word; }
-td:not(:first-child, .words) { white-space: nowrap; } dd, p { overflow-wrap: anywhere; }
-thead th { font-weight: 500; color: #55656B; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; } dt { color: #55656B; } dd { margin: 0; }
-footer { break-before: avoid; }
-footer { border-top: 1px solid #DCE3E1; margin-top: 28px; padding-top: 8px; font-size: 12px; }
-@media (max-width: 560px) { .pair { grid-template-columns: 1fr; } }
-@media print { body { margin: 0; max-width: none; padding: 0; font-size: 11pt; } @page { margin: 15mm; } }
-"""
 
 
 def html_report(
@@ -67,7 +40,7 @@ def html_report(
     budget: float | None = None,
     today: date | None = None,
 ) -> str:
-    """A self-contained page about plan number i: it needs no network and prints well.
+    """A self-contained page about setting i of a plan: it needs no network and prints well.
 
     Parameters
     ----------
@@ -96,7 +69,9 @@ def html_report(
     """
     look = replace(look, theme="light", streets=False)
     evaluation, before = plan.evaluation(i, standard), plan.reference_evaluation(standard)
-    alone = plan.is_today and plan.reference.kind == "today"  # nothing is placed, so nothing is compared
+    alone = (
+        plan.is_today and plan.reference.kind == "today"
+    )  # no new facilities, so there is nothing to compare
     if alone:
         before = evaluation
     ground = MapGround.of(
@@ -127,30 +102,25 @@ def html_report(
     told = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in settings.items() if value
     )
-    made = (today or date.today()).isoformat()
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}: {escape(_named(plan, i))}</title><style>{STYLE}</style></head><body>
-<p class="muted">EvenReach · {escape(title)} · {made}</p>
-<h1>{_toned(story.headline)}</h1>
-<p>{_toned(story.detail)}</p><p class="muted">{escape(story.context)}</p>
+    body = f"""<h1>{toned(story.headline)}</h1>
+<p>{toned(story.detail)}</p><p class="muted">{escape(story.context)}</p>
 {_new_sites(plan, i)}{_rules(plan, i, look)}<figure>{picture}<figcaption>{legend}</figcaption></figure>
-<section><h2>Key figures</h2>{_figures(story.rows, story.reference.heading, alone=alone)}</section>
-<div class="pair">{trade}<figure><h2>Who lives how near</h2>{near}
+<section><h2>Key figures</h2>{figures_table(story.rows, story.reference.heading, alone=alone)}</section>
+<div class="pair">{trade}<figure><h2>How near people live</h2>{near}
 <figcaption class="muted">{escape(near_words)}</figcaption></figure></div>
 {"" if alone else _places(plan, i, look)}
 {_portfolio(plan, i, look)}
 <section class="long"><h2>Facilities</h2>{_sites(plan, i, look)}</section>
-<section><h2>Further figures</h2>{_figures(story.more, story.reference.heading, alone=alone)}</section>
+<section><h2>Further figures</h2>{figures_table(story.more, story.reference.heading, alone=alone)}</section>
 <section><h2>Settings</h2><dl>{told}</dl></section>
 <section><h2>{"Method" if plan.k else "Limits"}</h2>{f"<p>{escape(METHOD)}</p>" if plan.k else ""}<p>{
         escape(_limits(plan))
-    }</p>{_credit(plan)}</section>
-<footer>{escape(CITATION)}</footer></body></html>"""
+    }</p>{_credit(plan)}</section>"""
+    return page(title, _named(plan, i), body, today=today)
 
 
 def _portfolio(plan: Plan, i: int, look: Look) -> str:
-    """The few plans along the dial that need discussing; the one of this report says so."""
+    """The few plans along the dial that need discussing, with the one of this report marked."""
     if not plan.k or len(plan) == 1:
         return ""
     told = portfolio_story(plan, unit=look.unit, people=look.people)
@@ -166,34 +136,12 @@ def _portfolio(plan: Plan, i: int, look: Look) -> str:
 
 
 def _named(plan: Plan, i: int) -> str:
+    """The plan in a few words."""
     return f"{facilities_text(plan)}, t = {dial_text(plan.t[i])}" if plan.k else facilities_text(plan)
 
 
-def _toned(parts: Sequence[Part]) -> str:
-    return "".join(
-        f'<span class="{part.tone}">{escape(part.text)}</span>' if part.tone else escape(part.text)
-        for part in parts
-    )
-
-
-def _figures(rows: Sequence[Row], heading: str, *, alone: bool = False) -> str:
-    """The figures of the plan and of what it is compared with; `alone`: of how things stand."""
-    if alone:
-        body = "".join(
-            f"<tr><td>{escape(row.label)}</td><td><b>{row.plan_text}</b></td></tr>" for row in rows
-        )
-        return f"<table><thead><tr><th>Figure</th><th>{escape(heading)}</th></tr></thead><tbody>{body}</tbody></table>"
-    body = "".join(
-        f"<tr><td>{escape(row.label)}</td><td><b>{row.plan_text}</b></td><td>{row.reference_text}</td>"
-        f'<td class="{row.tone}">{row.change_text}</td></tr>'
-        for row in rows
-    )
-    head = f"<tr><th>Figure</th><th>This plan</th><th>{escape(heading)}</th><th>Change</th></tr>"
-    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
-
-
 def _new_sites(plan: Plan, i: int) -> str:
-    """Where the new facilities stand, by the names people know."""
+    """A sentence on where the new facilities stand, by place names."""
     named = [
         f"{number} in {where}"
         for number, kind, where in zip(plan.numbers.tolist(), plan.kinds, stands_in(plan, i), strict=True)
@@ -204,25 +152,25 @@ def _new_sites(plan: Plan, i: int) -> str:
 
 
 def _rules(plan: Plan, i: int, look: Look) -> str:
-    """What the plan had to follow, what was left out because of it, and how good it is proven to be."""
+    """The rules of the plan, what they excluded, and how good the plan is proven to be."""
     told = [*plan.rules.sentences(look.people), *plan.remarks, *filter(None, [plan.proof(i)])]
     return f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in told)}</ul>" if told else ""
 
 
 def _limits(plan: Plan) -> str:
-    """What the figures do not know."""
+    """The limits of the figures, in sentences."""
     said = {STRAIGHT: plan.rules.straight, ANYWHERE: plan.k and plan.rules.sites is None, CHOICE: plan.k}
     return " ".join(sentence for sentence, true in said.items() if true)
 
 
 def _credit(plan: Plan) -> str:
-    """Whose streets the trips were measured along."""
+    """The credit for the streets."""
     words = plan.rules.travel.attribution
     return f"<p>Streets: {escape(words)}.</p>" if words else ""
 
 
 def _places(plan: Plan, i: int, look: Look) -> str:
-    """The places that gain and lose most, where places have names."""
+    """The places that gain and lose most, if places have names."""
     changed = most_changed(plan, i)
     if not any(changed):
         return ""
@@ -247,6 +195,7 @@ def _places(plan: Plan, i: int, look: Look) -> str:
 
 
 def _sites(plan: Plan, i: int, look: Look) -> str:
+    """The table of facilities: where each stands, whom it serves, and its longest trip."""
     found = plan.evaluation(i, None)
     body = "".join(
         f'<tr><td>{number} ({escape(f"{kind}: {name}" if name else kind)})</td><td class="words">{escape(where)}</td>'

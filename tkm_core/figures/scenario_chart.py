@@ -1,4 +1,4 @@
-"""Saved scenarios on one trade-off chart: each with its curve and its point."""
+"""Trade-off chart of saved scenarios, each with its curve and its point."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -57,7 +57,6 @@ def scenarios_chart(
                 "x": x,
                 "y": y,
                 "text": f"<b>{escape(name)}</b>",
-                "showarrow": False,
                 "xanchor": "left",
                 "xshift": 10,
                 "yshift": 10,
@@ -68,7 +67,7 @@ def scenarios_chart(
 
 
 def scenario_words(names: Sequence[str], figures: Sequence[Mapping[str, float]], look: Look) -> str:
-    """What the chart shows, for those who do not see it.
+    """The chart in words, as its text alternative.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Small maps of the methods side by side, as pictures that need no map library."""
+"""Small maps of methods or plans side by side, as SVG without a map library."""
 
 import base64
 from collections.abc import Sequence
@@ -13,20 +13,21 @@ from tkm_core.figures.geometry import Cells, View, fit, gather
 from tkm_core.figures.look import Look
 from tkm_core.figures.palette import to_hex
 from tkm_core.figures.svg import Sheet, line, picture, text
+from tkm_core.measures import MEASURES
 from tkm_core.methods import Solution
-from tkm_core.planning import Compared, Plan, served_areas, service_areas
+from tkm_core.planning import Compared, Plan, decimals, served_areas, service_areas
 from tkm_core.residents import Residents
 from tkm_core.units import format_length
 from tkm_core.wording import singular
 
 SMALL = (320, 264)  # width and height of a small map
-DOTS_AT_MOST = 2_000  # residents drawn as single dots on a small map
+DOTS_AT_MOST = 2_000  # the most residents drawn as single dots
 CELLS_ACROSS = 110
 
 
 @dataclass(frozen=True)
 class SmallGround:
-    """What all small maps of a data set share: the view, and the cells of many residents."""
+    """What all small maps of a data set share: the view, and cells if there are many residents."""
 
     residents: Residents
     view: View
@@ -34,7 +35,7 @@ class SmallGround:
 
     @classmethod
     def of(cls, residents: Residents) -> "SmallGround":
-        """The ground of some residents."""
+        """The ground for residents."""
         many = len(residents) > DOTS_AT_MOST
         return cls(
             residents,
@@ -50,11 +51,11 @@ def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look, pla
     ----------
     one : Compared
     numbers : ndarray of shape (k',)
-        For each facility the plan's facility it is paired with, from 0 (see `facility_numbers`).
+        For each facility, the index of the plan's facility it is paired with (see `facility_numbers`).
     ground : SmallGround
     look : Look
     plan : Plan, optional
-        Whose numbers and colours the facilities have; without it they are numbered from 1.
+        The plan whose numbers and colours are used; without it, facilities are numbered from 1.
 
     Returns
     -------
@@ -102,13 +103,13 @@ def small_plan_map(plan: Plan, i: int, ground: SmallGround, look: Look) -> str:
     """
     centers, found = plan.path.centers[i], plan.evaluation(i)
     labels = np.asarray(found.labels, np.int32)
-    sites = Solution("tkm", centers, labels, 0.0, False, None, None, (), {}, {})  # noqa: FBT003  as Solution has it
+    sites = Solution("tkm", centers, labels, 0.0, False, None, None, (), {}, {})  # noqa: FBT003  the order of Solution
     one = Compared("tkm", float(plan.t[i]), sites, found)
     return small_map(one, np.arange(len(centers)), ground, look, plan)
 
 
 def known_by(numbers: Ints, plan: Plan | None) -> Ints:
-    """The numbers that facilities are known by, from those they are paired with; surplus ones come last."""
+    """The numbers shown for facilities, taken from those they are paired with; unpaired ones come last."""
     if plan is None:
         return numbers + 1
     surplus = np.arange(len(numbers)) + 1 + max(len(plan.existing) + plan.k, 0)
@@ -116,14 +117,14 @@ def known_by(numbers: Ints, plan: Plan | None) -> Ints:
 
 
 def colours_of(numbers: Ints, plan: Plan | None) -> Ints:
-    """Their colours on the Plan page; surplus facilities go on from there."""
+    """The colours of facilities as on the Plan page; unpaired ones take the next colours."""
     if plan is None:
         return numbers
     return np.concatenate([plan.colours, np.arange(len(numbers)) + len(plan.numbers)])[numbers]
 
 
 def _crowd(one: Compared, numbers: Ints, ground: SmallGround, sheet: Sheet) -> list[str]:
-    """Residents as dots, or as a picture of cells where they are many, in their facility's colour."""
+    """Residents as dots, or as an image of cells if there are many, in their facility's colour."""
     residents, labels = ground.residents, np.asarray(one.evaluation.labels, np.int64)
     tints = [sheet.look.palette.facility(number) for number in numbers.tolist()]
     if ground.cells is None:
@@ -154,7 +155,7 @@ def _farthest(one: Compared, sites: Floats, ground: SmallGround, sheet: Sheet) -
 
 
 def _site(x: float, y: float, number: int, colour: int, shape: str, look: Look) -> str:
-    """A numbered mark: round where it may stand anywhere, square where it exists or stands on a resident's place."""
+    """A numbered marker: round if it may stand anywhere, square if it exists or stands where a resident lives."""
     colors = look.palette
     fill = colors.facility(colour)
     style = f'fill="{to_hex(fill)}" stroke="{colors.ink}" stroke-width="1.5"'
@@ -167,7 +168,7 @@ def _site(x: float, y: float, number: int, colour: int, shape: str, look: Look) 
 
 
 def small_map_words(one: Compared, numbers: Ints, ground: SmallGround, look: Look) -> str:
-    """What a small map shows, for those who do not see it."""
+    """A small map in words, as its text alternative."""
     served = ", ".join(
         f"{number} serves {people:,.0f}"
         for number, people in sorted(zip(numbers.tolist(), one.evaluation.population.tolist(), strict=True))
@@ -186,15 +187,16 @@ def small_maps(
     look: Look,
     plan: Plan | None = None,
 ) -> str:
-    """All maps side by side as HTML, each with its name and its two figures; as many in a row as fit."""
+    """All maps side by side as HTML, each with its name and two figures; as many in a row as fit."""
     colors = look.palette
     cards = []
     for one, own in zip(compared, numbers, strict=True):
         found = one.evaluation
-        told = (
-            f"average {format_length(found.mean_distance, look.unit)}, "
-            f"farthest {format_length(found.largest_distance, look.unit)}"
+        average, farthest = (
+            f"{MEASURES[key].of(found, look.unit):,.{decimals(compared, key, look.unit, plan)}f} {look.unit}"
+            for key in ("mean_distance", "largest_distance")
         )
+        told = f"average {average}, farthest {farthest}"
         picture = base64.b64encode(small_map(one, own, ground, look, plan).encode()).decode()
         rim = colors.accent if one.name == "tkm" else colors.border
         cards.append(
@@ -214,7 +216,7 @@ def small_maps(
 
 
 def _legend(ground: SmallGround, look: Look, *, with_existing: bool) -> str:
-    """What the marks on the small maps mean."""
+    """The legend of the small maps."""
     colors = look.palette
     sign = f"display:inline-block;vertical-align:-2px;margin-right:8px;border:1.5px solid {colors.ink};"
     size = f"width:14px;height:14px;box-sizing:border-box;background:{colors.border}"

@@ -1,4 +1,4 @@
-"""The streets of a plan on a picture of its map: water, parks, streets, whose data they are, and the way along them."""
+"""Streets, water and parks on SVG maps, with their credit, and routes along them."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,11 +9,11 @@ from tkm_core.figures.svg import Sheet, line, text
 from tkm_core.planning import AlongStreets, Plan
 from tkm_core.streets import Areas, Lines
 
-WIDTHS = (1.8, 1.2, 0.6)  # in pixels: main roads, roads, streets; paths are left out
+WIDTHS = (1.8, 1.2, 0.6)  # pixels: main roads, roads, streets; paths are not drawn
 
 
 def street_parts(plan: Plan, sheet: Sheet) -> list[str]:
-    """Water, parks and streets under everything else; none where the plan goes along none.
+    """Water, parks and streets, drawn below everything else; empty if the plan has no streets.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ def street_parts(plan: Plan, sheet: Sheet) -> list[str]:
 
 
 def credit_parts(plan: Plan, sheet: Sheet) -> list[str]:
-    """Whose streets they are, in the corner of the map."""
+    """The credit for the streets, in the corner of the map."""
     words = plan.rules.travel.attribution
     return [text(8, sheet.height - 8, words, sheet.look.palette.muted, anchor="start")] if words else []
 
 
 def way_along(plan: Plan, home: Floats, site: Floats, sheet: Sheet, width: float) -> str:
-    """The way between a home and its facility: along the streets, or straight where there are none."""
+    """The line between a home and its facility: along the streets, or straight if there are none."""
     travel = plan.rules.travel
     ends: Floats = np.array([site, home])
     if isinstance(travel, AlongStreets):
@@ -58,7 +58,7 @@ def way_along(plan: Plan, home: Floats, site: Floats, sheet: Sheet, width: float
 
 
 def _lines(lines: Lines, which: Ints, sheet: Sheet) -> str:
-    """Some of the lines as one path, those in view only."""
+    """Some of the lines as one path, without those out of view."""
     spots = sheet.at(lines.lonlat.astype(np.float64) + lines.origin)
     return "".join(
         _path(spots[lines.starts[n] : lines.starts[n + 1]])
@@ -81,11 +81,12 @@ def _rings(areas: Areas, kind: str, sheet: Sheet) -> str:
 
 
 def _seen(spots: Floats, starts: npt.NDArray[np.int64], n: int, sheet: Sheet) -> bool:
-    """Whether any of a line could be in the picture."""
+    """Whether a line may be in view."""
     own = spots[starts[n] : starts[n + 1]]
     size = np.array([sheet.width, sheet.height])
     return bool(len(own) > 1 and (own.max(axis=0) >= 0).all() and (own.min(axis=0) <= size).all())
 
 
 def _path(spots: Floats) -> str:
+    """An open line of an SVG path."""
     return "M" + "L".join(f"{x:g} {y:g}" for x, y in spots.tolist())

@@ -1,4 +1,4 @@
-"""Pieces of plain SVG pictures, and what every map picture shares: ground, areas, residents, scale."""
+"""SVG elements, and the parts that all SVG maps share: background, areas, residents, scale bar."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -15,7 +15,7 @@ from tkm_core.figures.palette import RGB, to_hex
 
 
 class Sheet:
-    """The picture of a map: degrees become pixels.
+    """An SVG map, which turns degrees into pixels.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Sheet:
         return np.round(np.array([self.width, self.height]) / 2 + flat * [1, -1], 1)
 
     def ground(self) -> list[str]:
-        """The ground and its grid."""
+        """The background and its grid."""
         colors = self.look.palette
         lines = grid(self.view, self.look.length_unit)[1]
         return [
@@ -48,7 +48,7 @@ class Sheet:
     def areas(
         self, areas: Iterable[shapely.Geometry], numbers: Iterable[int], *, opacity: float, seam: float
     ) -> list[str]:
-        """Service areas in the colours of their facilities, with seams between them."""
+        """Service areas in the colours of their facilities, with lines between them."""
         colors = self.look.palette
         return [
             f'<polygon points="{points(self.at(np.asarray(part.exterior.coords)))}" '
@@ -75,7 +75,7 @@ class Sheet:
         ]
 
     def cells(self, cells: Cells, picture: npt.NDArray[np.uint8]) -> str:
-        """The picture of the cells of many residents, where they are."""
+        """The image of the residents' cells, at its place on the map."""
         west, south, east, north = cells.bounds
         (left, top), (right, bottom) = self.at([[west, north], [east, south]]).tolist()
         return (
@@ -86,7 +86,7 @@ class Sheet:
     def dots(
         self, lonlat: Floats, classes: npt.NDArray[np.int64], tints: Sequence[RGB], size: float
     ) -> list[str]:
-        """Residents as dots, one path a class."""
+        """Residents as dots, with one path per class."""
         places = self.at(lonlat)
         ways = ["".join(f"M{x} {y}h0" for x, y in places[classes == j].tolist()) for j in range(len(tints))]
         return [
@@ -107,7 +107,7 @@ class Sheet:
 
 
 def picture(width: int, height: int, parts: Iterable[str], title: str) -> str:
-    """Parts as one picture; the title is for those who do not see it."""
+    """One SVG of all parts; the title is its text alternative."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
         f'aria-label="{escape(title)}" font-family="Public Sans, system-ui, sans-serif" font-size="12">'
@@ -121,7 +121,7 @@ def _ring(spots: Floats) -> str:
 
 
 def points(spots: Floats) -> str:
-    """Pixels as SVG lists them.
+    """Pixels in SVG's notation.
 
     >>> points(np.array([[1.0, 2.0], [3.25, 4.0]]))
     '1.0,2.0 3.2,4.0'
@@ -145,7 +145,7 @@ def dot(spot: Sequence[float], color: RGB | str, radius: float) -> str:
 
 
 def text(x: float, y: float, words: str, color: str, *, bold: bool = False, anchor: str = "middle") -> str:
-    """Words at a place."""
+    """A text at a position."""
     weight = ' font-weight="700"' if bold else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" fill="{color}" text-anchor="{anchor}"{weight}>{escape(words)}</text>'

@@ -1,4 +1,4 @@
-"""What fairness costs: utility against fairness as t grows."""
+"""The trade-off chart: utility against fairness as t grows."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tkm_core.arrays import Floats
-from tkm_core.figures.charts import FAIRNESS, UTILITY, layout, mark, veil
+from tkm_core.figures.charts import FAIRNESS, UTILITY, layout, mark, significant, veil
 from tkm_core.figures.drawn import DrawnFigure
 from tkm_core.figures.labels import corner, nearby, shared
 from tkm_core.figures.look import Look
@@ -17,7 +17,7 @@ from tkm_core.measures import Measure
 from tkm_core.planning import Plan
 from tkm_core.wording import dial_text
 
-TINTS = 12  # colours of the curve
+TINTS = 8  # colours of the curve
 
 
 def tradeoff(
@@ -31,7 +31,7 @@ def tradeoff(
     others: Mapping[str, tuple[float, float]] | None = None,
     height: int = 232,
 ) -> DrawnFigure:
-    """Utility against fairness over t, the current t marked, the reference and other methods beside it.
+    """Utility against fairness over t, with the current t, the reference and other methods marked.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ def tradeoff(
     Returns
     -------
     DrawnFigure
-        Its trace named "plans" holds one point a t in the order of the path, so a click tells the t.
+        Its trace "plans" has one point for each t in the order of the path, so that a click identifies the t.
     """
     colors, across, up = look.palette, UTILITY[utility], FAIRNESS[fairness]
-    x = significant(across.value(getattr(plan.curve, utility), look.unit))
-    y = significant(up.value(getattr(plan.curve, fairness), look.unit))
+    x = np.array(significant(across.value(getattr(plan.curve, utility), look.unit)))
+    y = np.array(significant(up.value(getattr(plan.curve, fairness), look.unit)))
     before, heading = plan.reference_evaluation(), escape(plan.reference.heading)
     lowest = float(across.value(plan.curve.baseline[utility], look.unit))
     measured = {
@@ -90,7 +90,7 @@ def tradeoff(
         ),
     ]
     if any(abs(one - x[i]) < spans[0] * 0.3 and abs(two - y[i]) < spans[1] * 0.14 for one, two, _ in named):
-        notes[-1] |= {"yanchor": "top", "yshift": -3}  # below the point: above it stands another name
+        notes[-1] |= {"yanchor": "top", "yshift": -3}  # below the point, since another name is above it
     if not (abs(x[-1] - x[i]) < spans[0] * 0.35 and abs(y[-1] - y[i]) < spans[1] * 0.14):
         end = colors.path[-1]
         notes.append(
@@ -99,10 +99,10 @@ def tradeoff(
     beyond = [f"{name} {one:.3g}, {two:.3g}" for name, (one, two) in measured.items() if name not in marks]
     if beyond:
         notes.append(corner(f"off the chart: {'; '.join(beyond)}", colors.muted))
-    notes = [{**note, "bgcolor": veil(look)} for note in notes]
+    veil(frame, look)
     shapes = []
     if budget is not None and utility == "mean_distance":
-        limit = lowest * (1 + budget / 100)
+        [limit] = significant([lowest * (1 + budget / 100)])
         shapes = _band(limit, frame, colors.accent)
         notes.append(
             {
@@ -113,8 +113,7 @@ def tradeoff(
                 "xanchor": "left" if limit < np.mean(frame["xaxis"]["range"]) else "right",
                 "yanchor": "bottom",
                 "xshift": 4 if limit < np.mean(frame["xaxis"]["range"]) else -4,
-                "showarrow": False,
-                "font": {"size": 12, "color": colors.accent},
+                "font": {"color": colors.accent},
             }
         )
     return DrawnFigure(traces, {**frame, "shapes": shapes, "annotations": notes})
@@ -137,7 +136,6 @@ def _coloured(x: Floats, y: Floats, plan: Plan, look: Look) -> list[dict[str, An
                 ys.append(None)
         traces.append(
             {
-                "type": "scatter",
                 "mode": "lines",
                 "x": xs,
                 "y": ys,
@@ -149,28 +147,29 @@ def _coloured(x: Floats, y: Floats, plan: Plan, look: Look) -> list[dict[str, An
 
 
 def _plans(x: Floats, y: Floats, plan: Plan, across: Measure, up: Measure, look: Look) -> dict[str, Any]:
-    """One point a t: small, for the eye and for the mouse."""
+    """One small point for each t, to be seen and clicked."""
     return {
-        "type": "scatter",
         "mode": "markers",
         "name": "plans",
         "x": x.tolist(),
         "y": y.tolist(),
-        "customdata": [[dial_text(t), number] for number, t in enumerate(plan.t.tolist())],
+        "customdata": [dial_text(t) for t in plan.t],
         "marker": {
             "size": 9,
             "opacity": 0.35,
-            "color": [to_hex(tint) for tint in look.palette.along_dial(len(plan))],
+            "color": list(range(len(plan))),
+            "colorscale": [[n / 2, color] for n, color in enumerate(look.palette.path)],
         },
         "selected": {"marker": {"opacity": 0.35}},
         "unselected": {"marker": {"opacity": 0.35}},
-        "hovertemplate": f"t = %{{customdata[0]}}<br>{across.words(look.unit)} %{{x:.3g}}<br>"
-        f"{up.words(look.unit)} %{{y:.3g}}<br>click to take it<extra></extra>",
+        "hovertemplate": f"t = %{{customdata}}<br>{across.words(look.unit)} %{{x:.3g}}<br>"
+        f"{up.words(look.unit)} %{{y:.3g}}<br>click to choose it<extra></extra>",
     }
 
 
 def _note(x: float, y: float, text: str, frame: dict[str, Any], color: str, *, above: bool) -> dict[str, Any]:
-    """A label beside a point, turned away from the edge it is near."""
+    """A label beside a point, placed away from the nearest edge."""
+    x, y = significant([x, y])
     low, high = frame["xaxis"]["range"]
     share = (x - low) / (high - low)
     anchor = "left" if share < 0.62 else "right"
@@ -179,16 +178,16 @@ def _note(x: float, y: float, text: str, frame: dict[str, Any], color: str, *, a
         "x": x,
         "y": y,
         "text": text,
-        "showarrow": False,
         "xanchor": "center" if above and 0.2 <= share <= 0.8 else anchor,
         "yanchor": "bottom",
         "xshift": shift if not above else (-6 if anchor == "left" else 6),
         "yshift": 6 if above else 3,
-        "font": {"size": 12, "color": color},
+        "font": {"color": color},
     }
 
 
 def _band(limit: float, frame: dict[str, Any], color: str) -> list[dict[str, Any]]:
+    """The budget as a band with an edge."""
     low = frame["xaxis"]["range"][0]
     across = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
     return [
@@ -211,20 +210,10 @@ def _band(limit: float, frame: dict[str, Any], color: str) -> list[dict[str, Any
     ]
 
 
-def significant(values: Floats, digits: int = 5) -> Floats:
-    """Values to so many significant digits: no screen shows more, and all of them are sent at every turn of the dial.
-
-    Examples
-    --------
-    >>> significant(np.array([12.3456789, 0.00123456789])).tolist()
-    [12.346, 0.0012346]
-    """
-    return np.array([float(f"{value:.{digits}g}") for value in np.asarray(values).tolist()])
-
-
 def _padded(values: Sequence[float], before: float, after: float) -> list[float]:
+    """The range of some values with a margin on both sides."""
     low, high = float(np.min(values)), float(np.max(values))
     span = high - low
-    if span < 1e-6:  # all the same but for rounding
+    if span < 1e-6:  # all equal, apart from rounding
         span = max(abs(high), 1.0) * 0.1
-    return [low - span * before, high + span * after]
+    return significant([low - span * before, high + span * after], 8)

@@ -1,4 +1,4 @@
-"""The methods of the paper and its successors, one file each, all run by ``run_method`` and judged by ``evaluate``."""
+"""Clustering methods of the paper and later work, one file each, all run by ``run_method``."""
 
 from tkm_core.methods.method import MAX_BYTES, MAX_SECONDS, Estimate, Method, MethodTooLargeError, Solution
 from tkm_core.methods.registry import BASELINE, FOR_ANYONE, METHODS, OWN, describe

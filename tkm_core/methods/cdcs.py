@@ -1,4 +1,4 @@
-"""CDCS: a small weighted sample that stands for everyone in cost and in neighbourhoods, and MV on it."""
+"""CDCS: MV on a coreset, a small weighted sample that preserves costs and neighbourhoods."""
 
 from dataclasses import replace
 
@@ -10,13 +10,13 @@ from tkm_core.methods import mv
 from tkm_core.methods.method import Method, Placement, Rows, Task
 from tkm_core.progress import part
 
-SIZE = 1_000  # residents drawn, unless more facilities need more
-MEMBERS = 50  # drawn residents for each facility, at least
-FAIR = 0.5  # share of the chance that follows the population, which keeps neighbourhoods; the rest keeps the cost
+SIZE = 1_000  # residents drawn, unless many facilities need more
+MEMBERS = 50  # the fewest residents drawn for each facility
+FAIR = 0.5  # share of the draw by population, which preserves neighbourhoods; the rest preserves costs
 
 
 def place(task: Task, *, size: int = SIZE, fair: float = FAIR, min_gain: float = 0.02) -> Placement:
-    """MV on a coreset of ``size`` residents (at least 50 for each facility), or on everyone if there are no more."""
+    """MV on a coreset of ``size`` residents (at least 50 for each facility), or on everyone if there are fewer."""
     check_whole(size, "size")
     if not 0 < fair <= 1:
         msg = f"fair is {fair}; it must be above 0 and at most 1: the share of the draw that follows the population."
@@ -43,10 +43,10 @@ def place(task: Task, *, size: int = SIZE, fair: float = FAIR, min_gain: float =
 def coreset(
     points: Floats, weights: Floats, k: int, size: int, fair: float, rng: np.random.Generator
 ) -> tuple[Rows, Floats]:
-    """Rows drawn with repetition, and weights with which any plan costs on them what it costs everyone, on average.
+    """Rows drawn with repetition, and weights such that any plan costs the same on them as on everyone, on average.
 
-    The chance of a resident is ``fair`` times their share of the population, so that balls hold what they held, and
-    otherwise their sensitivity: their share of the cost of a rough plan, and of the cluster they are in.
+    A resident is drawn with a probability of ``fair`` times their share of the population, so that balls keep their
+    population, and otherwise by their sensitivity: their share of the cost of a rough plan and of their cluster.
     """
     rough = np.zeros((k, points.shape[1]))
     seeds(points, weights, rough, k, KMEANS_PP, int(rng.integers(2**31)))

@@ -1,4 +1,4 @@
-"""The greedy ball filter that JKL, MV, FR and SFR share."""
+"""The greedy ball filter used by JKL, MV, FR and SFR."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ def ball_filter(points: Floats, radius: Floats, dilation: float, *, at_most: int
         first = waiting[0]
         reach = np.sqrt(((points[waiting] - points[first]) ** 2).sum(axis=1))
         covered = reach <= dilation * radius[waiting]
-        covered[0] = True  # by itself, whatever the dilation
+        covered[0] = True  # it covers itself, whatever the dilation
         owner[waiting[covered]] = len(chosen)
         chosen.append(int(first))
         waiting = waiting[~covered]

@@ -1,4 +1,4 @@
-"""Fair-Lloyd: the average of the group that is worst off, as low as it gets."""
+"""Fair-Lloyd: minimise the average cost of the worst-off group."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -23,19 +23,19 @@ from tkm_core.methods.method import Method, Placement, Rows, Task
 from tkm_core.progress import part, silent
 
 RUNS = 5  # starts; the first is the k-means plan itself
-GAIN = 1e-6  # relative: a step that lowers the worst group's average by less is the last
-NOISE = 1e-26  # of the squared width
-ACTIVE = 12  # most groups that are weighed against each other in one step
-FLOOR = 1e-9  # least share of a group, so that a cluster of one group alone has a centre too
+GAIN = 1e-6  # relative: a step that gains less for the worst group is the last
+NOISE = 1e-26  # rounding error, as a share of the squared width
+ACTIVE = 12  # the most groups balanced against each other in one step
+FLOOR = 1e-9  # smallest weight of a group, so that a cluster of only one group still has a centre
 
 
 def place(
     task: Task, *, n_init: int = RUNS, max_iter: int = 100, fixed_centers: ArrayLike | None = None
 ) -> Placement:
-    """Lloyd's algorithm with fair centres, from the k-means plan and from other seeds; the lowest wins.
+    """Lloyd's algorithm with fair centres, from the k-means plan and from other seeds; the best one wins.
 
-    Nearest assignment lowers the average of every group, and ``fair_centers`` the largest of them: the group that is
-    worst off never ends worse than with k-means.
+    Nearest assignment lowers the average of every group, and ``fair_centers`` lowers the largest of them, so the
+    worst-off group is never worse than with k-means.
     """
     for name, value in {"n_init": n_init, "max_iter": max_iter}.items():
         check_whole(value, name)
@@ -79,7 +79,7 @@ def place(
 
 
 def share_of_group(weights: Floats, groups: Rows) -> Floats:
-    """What each resident counts in the average of their own group: weights that sum to 1 in every group.
+    """The weight of each resident in the average of their own group: weights sum to 1 in every group.
 
     >>> share_of_group(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1]))
     array([0.25, 0.75, 1.  ])
@@ -97,7 +97,7 @@ class Grouped:
 
     @property
     def count(self) -> int:
-        """How many groups there are."""
+        """Number of groups."""
         return int(self.groups.max()) + 1
 
     def worst(self, centers: Floats) -> float:
@@ -105,10 +105,10 @@ class Grouped:
         return float(np.bincount(self.groups, self.shares * nearest(self.X, centers)[1]).max())
 
     def fair_centers(self, centers: Floats, n_free: int) -> Floats:
-        """The centres that make the worst group's average lowest while everyone keeps the centre that is nearest now.
+        """The centres with the lowest average for the worst group, while everyone keeps their current centre.
 
-        Only the first ``n_free`` may move. Groups are weighed against each other; those that are never worst have no
-        weight, so the worst group is added until no other is worse.
+        Only the first ``n_free`` may move. Groups that are never worst have no weight, so the worst group is added to
+        the active ones until no other is worse.
         """
         labels = nearest(self.X, centers)[0]
         parts = Parts.of(self, labels, centers, n_free)
@@ -128,16 +128,16 @@ class Grouped:
 
 @dataclass(frozen=True)
 class Parts:
-    """What each group has in each cluster; the average of group g is scatter_g + sum_j share_gj |c_j - mean_gj|².
+    """Each group's part in each cluster; the average of group g is scatter_g + sum_j share_gj |c_j - mean_gj|².
 
     Attributes
     ----------
     share : array (m, k)
-        The part of group g in cluster j.
+        The share of group g that is in cluster j.
     mean : array (m, k, d)
         Their weighted mean.
     scatter : array (m,)
-        What no centre can change: the scatter around the means, and the way to centres that may not move.
+        The part that no centre can change: the scatter around the means, and the distances to fixed centres.
     """
 
     share: Floats
@@ -165,7 +165,7 @@ class Parts:
         return self.scatter + (self.share * ((self.mean - centers) ** 2).sum(axis=2)).sum(axis=1)
 
     def centers(self, weights: Floats, start: Floats) -> Floats:
-        """The centres that are best for the weighted sum of the groups' averages; those of nobody stay."""
+        """The centres that minimise the weighted sum of the groups' averages; empty ones stay."""
         pull = weights[:, None] * self.share
         mass = pull.sum(axis=0)
         moved = (pull[:, :, None] * self.mean).sum(axis=0) / np.where(mass > 0, mass, 1.0)[:, None]
@@ -180,6 +180,7 @@ class Parts:
         m = len(self.scatter)
 
         def spread_out(weights: Floats) -> Floats:
+            """Weights of all groups from those of the active ones."""
             whole = np.full(m, FLOOR / m)
             whole[active] += np.maximum(weights, 0.0)
             return whole
@@ -189,6 +190,7 @@ class Parts:
         scale = float(self.costs(start).max()) or 1.0
 
         def loss(weights: Floats) -> tuple[float, Floats]:
+            """Minus the weighted sum, and its gradient."""
             costs = self.costs(self.centers(spread_out(weights), start))[active] / scale
             return -float(weights @ costs), -costs
 

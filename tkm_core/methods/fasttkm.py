@@ -1,4 +1,4 @@
-"""FastTKM: tilted k-means from mini-batches alone; a step costs the same for a thousand residents and a million."""
+"""FastTKM: tilted k-means from mini-batches, whose steps cost the same for any number of residents."""
 
 from collections.abc import Callable
 
@@ -12,9 +12,10 @@ from tkm_core.methods.method import Method, Placement, Rows, Task
 from tkm_core.spread import spread
 
 MU = 0.5  # the share of the newest batch in the moving average
-STRONGEST = 1e4  # t times the variance: a stronger tilt weighs one resident alone
-LARGEST = 300.0  # exponent: with squared distances it stays below -log(mu), without the square it may not
-REPORTS = 50  # steps between two reports
+STRONGEST = 1e4  # t times the variance; a stronger tilt would count a single resident only
+# Largest exponent; with squared distances it stays below -log(mu), without the square it may not.
+LARGEST = 300.0
+REPORTS = 50  # steps between two progress reports
 
 
 def place(
@@ -31,13 +32,13 @@ def place(
 ) -> Placement:
     """``max_iter`` times ``n_epochs`` steps from k-means++ seeds, each on a batch drawn by population.
 
-    A step moves the tilted mean cost of each cluster towards that of the batch and weighs the batch by it:
+    A step moves the tilted mean cost of each cluster towards that of the batch, and weights the batch by it:
 
         phi_j <- (1/t) log((1 - mu) e^{t phi_j} + mu e^{t phi_j of the batch})
         c_j   <- c_j + 2 learning_rate sum over i of the batch in j: (1/B) e^{t (f_i - phi_j)} (x_i - c_j)
 
-    with f_i the squared distance. ``squared=False`` puts the distance itself into the weight, as the published code
-    does: phi is then of another unit than what is compared with it.
+    with f_i the squared distance. ``squared=False`` uses the distance itself in the weight, as the published code does;
+    then phi has a different unit from what it is compared with.
     """
     _check(mu, learning_rate, {"n_epochs": n_epochs, "batch_size": batch_size, "max_iter": max_iter})
     task.report(0.0, "FastTKM: choosing where to begin")
@@ -69,7 +70,7 @@ def place(
 
 
 class MovingAverages:
-    """The tilted mean cost of each cluster as the batches seen so far tell it; 0 before the first.
+    """The tilted mean cost of each cluster, estimated from the batches so far; 0 before the first.
 
     >>> averages = MovingAverages(t=0.0, mu=0.5, k=1)
     >>> averages.pull(np.array([[1.0], [3.0]]), np.array([[0.0]]))
@@ -84,7 +85,7 @@ class MovingAverages:
         self._begun = False
 
     def pull(self, batch: Floats, centers: Floats, *, squared: bool = True) -> Floats:
-        """Take in a batch and return the direction (k, d) in which it draws the centres."""
+        """Update the averages with a batch, and return the direction (k, d) in which it pulls the centres."""
         t, k = self.t, len(centers)
         away = ((batch[:, None, :] - centers[None, :, :]) ** 2).sum(axis=2)
         labels = away.argmin(axis=1)
@@ -94,7 +95,7 @@ class MovingAverages:
             self.phi = (1 - newest) * self.phi + newest * np.bincount(labels, f, k) / len(batch)
             weight = np.full(len(batch), 1 / len(batch))
         else:
-            # those of the batch in other clusters stand at e^0, as in the paper's tilted SSE
+            # members of other clusters count as e^0, as in the paper's tilted SSE
             terms = np.where(labels == np.arange(k)[:, None], t * f, 0.0)
             now = np.logaddexp.reduce(terms, axis=1) - np.log(len(batch))
             kept = np.log1p(-newest) + t * self.phi if newest < 1 else np.full(k, -np.inf)
@@ -107,7 +108,7 @@ class MovingAverages:
 
 
 def _drawing(weights: Floats, rng: Generator, size: int) -> Callable[[], Rows]:
-    """A function that draws the rows of a batch by population, with repetition, in time that does not grow with n."""
+    """A function that draws the rows of a batch by population, with repetition, in time independent of n."""
     n = len(weights)
     if (weights == weights[0]).all():
         return lambda: rng.integers(n, size=size)
@@ -116,6 +117,7 @@ def _drawing(weights: Floats, rng: Generator, size: int) -> Callable[[], Rows]:
 
 
 def _check(mu: float, learning_rate: float, whole: dict[str, int]) -> None:
+    """Check the options."""
     if not 0 < mu <= 1:
         msg = f"mu is {mu}; it must be above 0 and at most 1, the share of the newest batch in the moving average."
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""FR: solve fair service as a linear program, then round the fractional facilities to whole ones."""
+"""FR: solve fair service as a linear program, then round fractional facilities to whole ones."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +17,8 @@ from tkm_core.progress import Progress, part
 Mask = NDArray[np.bool_]
 
 DILATION = 2.0
-SHARE = 2.0  # half of what serves a resident is nearer than the root of twice their share (Markov)
+# By Markov's inequality, half of a resident's service is within the root of twice their cost share.
+SHARE = 2.0
 SHARE_TOLERANCE = 1e-6
 WHOLE = 1 - 1e-6  # openings from here on count as one facility
 
@@ -25,8 +26,8 @@ WHOLE = 1 - 1e-6  # openings from here on count as one facility
 def place(task: Task) -> Placement:
     """The linear program on all residents, rounded.
 
-    The program's value bounds from below what any plan costs that serves everyone within their radius from
-    residents' places: ``details["lower_bound"]``, a mean squared distance as ``Evaluation.sse``.
+    The value of the program, ``details["lower_bound"]``, is a lower bound on the cost (a mean squared distance, like
+    ``Evaluation.sse``) of any plan at residents' places that serves everyone within their radius.
     """
     radius = neighbourhood_radius(
         task.points, task.n_clusters, task.weights, progress=part(task.report, 0.0, 0.1)
@@ -57,12 +58,12 @@ def round_service(points: Floats, weights: Floats, k: int, radius: Floats, servi
 
     The literature quotes 4 for the root of the cost, so 16 for the cost; the triangle inequality gives 32.
 
-    Representatives come from the ball filter with dilation 2 and R_v = min(r_v, sqrt(2 · share_v)). If
-    there are more than k, every opening moves to its nearest representative. Each then holds at least a
-    half, because the balls of R_v do not meet and hold a half each. Those that hold a whole one stay, the
-    others are rounded to a half or a whole, and of two halves that are each other's nearest alternative one
-    closes. A facility that is still to spare reopens the closed half that most people would miss (the
-    published rounding leaves it out; opening more cannot break its bounds).
+    Representatives come from the ball filter with dilation 2 and R_v = min(r_v, sqrt(2 · share_v)). If there are more
+    than k, every opening moves to its nearest representative. Each then holds at least one half, because the balls of
+    R_v are disjoint and hold one half each. Representatives that hold a whole facility stay; the others are rounded to
+    a half or a whole, and of two halves that are each other's nearest alternative, one closes. If a facility is left
+    over, it reopens the closed half that would be missed most (the published rounding does not do this, but opening
+    more cannot break its bounds).
     """
     candidates = partial(representatives, points, radius, service.shares)
     cover = candidates()
@@ -71,7 +72,7 @@ def round_service(points: Floats, weights: Floats, k: int, radius: Floats, servi
         return _most_representatives(candidates, chosen, k)
     apart = cdist(points[chosen], points[chosen], "sqeuclidean")
     np.fill_diagonal(apart, np.inf)
-    # ties go to the lowest index, so that following the nearest other never circles through more than two
+    # ties go to the lowest index, so that nearest-other links form no cycle of more than two
     other = apart.argmin(axis=1)
     home = cdist(points, points[chosen], "sqeuclidean").argmin(axis=1)
     held = np.bincount(home, service.openings, minlength=len(chosen))
@@ -83,12 +84,12 @@ def round_service(points: Floats, weights: Floats, k: int, radius: Floats, servi
 def representatives(
     points: Floats, radius: Floats, shares: Floats, share: float = SHARE, *, at_most: int | None = None
 ) -> Cover:
-    """Residents so far from each other that each has half an opening for themselves, and who stands for whom."""
+    """Residents far enough apart that each has half an opening of its own, and which of them represents whom."""
     return ball_filter(points, np.minimum(radius, np.sqrt(share * shares)), DILATION, at_most=at_most)
 
 
 def _most_representatives(candidates: Callable[..., Cover], enough: Rows, k: int) -> Rows:
-    """The representatives at the smallest share that still needs no more than k of them."""
+    """The representatives at the smallest share that needs at most k of them."""
     low, high = 0.0, SHARE
     while high - low > SHARE_TOLERANCE:
         middle = (low + high) / 2
@@ -102,7 +103,7 @@ def _most_representatives(candidates: Callable[..., Cover], enough: Rows, k: int
 
 def _open(whole: Mask, other: Rows, missed: Floats, k: int) -> Mask:
     """Which representatives open: ``whole`` marks those that must, ``missed`` is the cost of closing each."""
-    # what is not whole holds at least a half: the budget left over makes the most missed of them whole
+    # the rest hold at least a half each: the remaining budget makes the most missed of them whole
     spare = 2 * k - 2 * int(whole.sum()) - int((~whole).sum())
     halves = np.flatnonzero(~whole)
     opened = whole.copy()

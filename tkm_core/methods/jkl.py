@@ -9,9 +9,9 @@ DILATION_TOLERANCE = 1e-6
 
 
 def place(task: Task) -> Placement:
-    """Bisect the smallest dilation in [1, 2] at which the ball filter needs no more than k points.
+    """Find the smallest dilation in [1, 2] at which the ball filter needs at most k points, by bisection.
 
-    At 2 it never needs more: the balls of the chosen points are disjoint and each holds a k-th of the
+    At 2 it never needs more, because the balls of the chosen points are disjoint and each holds a k-th of the
     population.
     """
     radius = neighbourhood_radius(

@@ -1,4 +1,4 @@
-"""k-means++: the utility-only plan that everything else is measured against."""
+"""k-means++: the baseline without fairness."""
 
 import warnings
 
@@ -11,7 +11,7 @@ from tkm_core.clustering import Frame, level_weights
 from tkm_core.methods.method import Method, Placement, Task
 from tkm_core.methods.tkm import tilted
 
-ONE_THREAD = 100_000  # residents up to which one thread is used
+ONE_THREAD = 100_000  # up to this many residents, one thread is used
 
 
 def place(
@@ -30,10 +30,10 @@ def place(
         return tilted(task, "k-means++", t=0.0, n_init=n_init, fixed_centers=fixed_centers)
     task.report(0.0, "k-means++: placing facilities")
     model = KMeans(task.n_clusters, n_init=n_init, max_iter=max_iter, tol=tol, random_state=task.random_state)
-    # threads that wait for each other cost more than they save on little data, most of all on a busy machine
+    # on little data, threads that wait for each other cost more than they save, above all on a busy machine
     threads = threadpool_limits(1 if len(task.points) <= ONE_THREAD else None, user_api="openmp")
     with threads, warnings.catch_warnings():
-        # fewer distinct places than facilities: said in a note instead
+        # fewer distinct places than facilities: reported in a note instead
         warnings.simplefilter("ignore", ConvergenceWarning)
         frame = Frame.of(task.points)
         model.fit(frame.inside(task.points), sample_weight=level_weights(task.weights))

@@ -12,22 +12,23 @@ from tkm_core.methods.cover import ball_filter
 from tkm_core.methods.method import Method, Placement, Rows, Task
 from tkm_core.progress import Progress, part
 
-EXACT = 5_000  # residents up to which everyone's neighbourhood is measured among all others
-SAMPLE = 1_000  # residents among whom it is measured beyond that
-MEMBERS = 50  # of the sample in a neighbourhood, at least
-BLOCK = 2_000_000  # distances at a time
-WIDER = 1.1  # anchors are spaced so much farther apart as long as there are too many of them
-LLOYD = 20  # rounds at the end
-HALVINGS = 10  # of the way to a cluster's mean that would leave a zone empty
+EXACT = 5_000  # up to this many residents, neighbourhoods are measured among everyone
+SAMPLE = 1_000  # beyond that, among a sample of this size
+MEMBERS = 50  # the fewest sampled residents in a neighbourhood
+BLOCK = 2_000_000  # distances computed at a time
+WIDER = 1.1  # factor by which the spacing of anchors grows while there are too many
+LLOYD = 20  # rounds of Lloyd's algorithm at the end
+HALVINGS = 10  # times a step is halved if it would leave a zone empty
 
 
 def place(
     task: Task, *, dilation: float = 3.0, zone: float = 3.0, swaps: int = 500, lloyd: bool = True
 ) -> Placement:
-    """Anchors, seeds by squared distance up to k, ``swaps`` sampled swaps, and Lloyd's steps within the zones.
+    """Choose anchors and further seeds by squared distance, try ``swaps`` random swaps, then Lloyd's steps in zones.
 
-    Every resident has an anchor within ``dilation`` of their neighbourhood radii, with a radius no larger than
-    theirs, and the anchor a facility within ``zone`` of its own: nobody ends farther than ``dilation + zone`` radii.
+    Every resident has an anchor within ``dilation`` times their neighbourhood radius, with a radius no larger than
+    theirs, and every anchor has a facility within ``zone`` times its own. So nobody is farther than
+    ``dilation + zone`` radii.
     """
     for name, value in {"dilation": dilation, "zone": zone}.items():
         if not 0 <= value < np.inf:
@@ -68,20 +69,20 @@ def place(
 
 
 class Zones:
-    """Balls around the anchors, each of which must hold a facility."""
+    """Balls around the anchors, each of which must contain a facility."""
 
     def __init__(self, anchors: Floats, radius: Floats) -> None:
         self.anchors, self.radius = anchors, radius
 
     def hold(self, centers: Floats) -> NDArray[np.bool_]:
-        """(anchors, centers): whose zone a centre lies in."""
+        """Which zones contain which centres, shape (anchors, centers)."""
         return cdist(self.anchors, centers) <= self.radius[:, None]
 
 
 def _radii(
     points: Floats, weights: Floats, k: int, rng: Generator, report: Progress
 ) -> tuple[Floats, tuple[str, ...]]:
-    """Neighbourhood radii: exact for few, estimated among a sample drawn by population for many."""
+    """Neighbourhood radii: exact for few residents, estimated from a sample drawn by population for many."""
     n = len(points)
     if n <= EXACT:
         return neighbourhood_radius(points, k, weights, progress=report), ()
@@ -100,7 +101,7 @@ def _radii(
 
 
 def _seeds(points: Floats, weights: Floats, anchors: Rows, k: int, rng: Generator) -> Rows:
-    """The anchors, and residents drawn by squared distance until there are k or everyone has a facility."""
+    """The anchors, and residents drawn by squared distance until there are k facilities or all distances are 0."""
     chosen = list(anchors)
     f = nearest(points, points[anchors])[1]
     while len(chosen) < k:
@@ -113,7 +114,7 @@ def _seeds(points: Floats, weights: Floats, anchors: Rows, k: int, rng: Generato
 
 
 def _draw(chances: Floats, rng: Generator) -> int | None:
-    """A row drawn in proportion to ``chances``; None if all are 0."""
+    """A row drawn with probability proportional to ``chances``; None if all are 0."""
     upto = np.cumsum(chances)
     if not upto[-1] > 0:
         return None
@@ -123,9 +124,9 @@ def _draw(chances: Floats, rng: Generator) -> int | None:
 def _swap(
     points: Floats, weights: Floats, chosen: Rows, zones: Zones, swaps: int, rng: Generator, report: Progress
 ) -> tuple[Rows, int]:
-    """Draw a resident by squared distance and let it take the place of the facility that is missed least, if any gains.
+    """Draw residents by squared distance, and swap each for the facility missed least if that lowers the cost.
 
-    A facility that is the only one in a zone may leave only for a resident in it.
+    The only facility in a zone may be swapped only for a resident in that zone.
     """
     chosen, made = chosen.copy(), 0
     k = len(chosen)
@@ -155,7 +156,7 @@ def _swap(
 
 
 def _squared(points: Floats, place: Floats) -> Floats:
-    """Squared distances to one place; many times as fast as a sum along the columns."""
+    """Squared distances to one place, many times faster than a sum along the columns."""
     found: Floats = cdist(points, place[None], "sqeuclidean")[:, 0]
     return found
 
@@ -174,7 +175,7 @@ def _two_nearest(points: Floats, centers: Floats) -> tuple[Rows, Floats, Floats]
 
 
 def _towards_means(points: Floats, weights: Floats, centers: Floats, zones: Zones) -> tuple[Floats, bool]:
-    """One of Lloyd's steps: each centre goes to its cluster's mean, or as far as every zone keeps one."""
+    """One of Lloyd's steps: each centre moves to its cluster's mean, or as far as no zone becomes empty."""
     label = nearest(points, centers)[0]
     mass = np.bincount(label, weights, len(centers))
     means = np.stack([np.bincount(label, weights * column, len(centers)) for column in points.T], axis=1)

@@ -1,4 +1,4 @@
-"""What a method is, what it says before it starts, and what it hands back."""
+"""Definitions shared by all methods: `Method`, its cost estimate, its task and its solution."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -18,12 +18,12 @@ Rows = NDArray[np.intp]
 MAX_BYTES = 4 * 2**30
 MAX_SECONDS = 600.0
 SAMPLE_SIZE = 1000
-SHOWN = 20  # facilities in a notebook
+SHOWN = 20  # the most facilities listed in a notebook
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a method expects to need, said before it starts.
+    """The time and memory a method is expected to need.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Estimate:
     feasible : bool
         Whether ``run_method`` starts it without a sample.
     sentence : str
-        The same for people.
+        The same as a sentence.
     """
 
     seconds: float
@@ -47,7 +47,7 @@ class Estimate:
 
 
 class MethodTooLargeError(ValueError):
-    """The method would need more time or memory than is sensible; ``estimate`` says what, and a way out."""
+    """The method would need too much time or memory; ``estimate`` says how much, and what to do instead."""
 
     def __init__(self, estimate: Estimate) -> None:
         super().__init__(estimate.sentence)
@@ -56,9 +56,9 @@ class MethodTooLargeError(ValueError):
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a method puts its facilities: the part of a solution that each method writes itself.
+    """The facilities a method places: the part of a solution that each method makes itself.
 
-    ``rows`` says which of the points it was given became centres; None where centres lie anywhere.
+    ``rows`` are the points that became centres; None if centres may lie anywhere.
     """
 
     centers: Floats
@@ -69,10 +69,10 @@ class Placement:
 
 @dataclass(frozen=True)
 class Task:
-    """What every method is given: checked residents with positive weights, and someone to report to.
+    """The input of every method: checked residents with positive weights, k, a random state and a progress function.
 
-    ``unit`` is the length of one in ``points``, for what is reported in the coordinates of the data. ``groups`` numbers
-    the group of each resident from 0, where groups were given.
+    ``unit`` is the length of 1 in ``points``, for figures in the coordinates of the data. ``groups`` has the number of
+    each resident's group from 0, if groups were given.
     """
 
     points: Floats
@@ -92,23 +92,23 @@ class Method:
     Attributes
     ----------
     name, title, description, source : str
-        How it is called in code and on screen, what it does in a planner's words, and who published it.
+        Its name in code and on screen, what it does in planners' words, and its publication.
     centers_are_points : bool
-        Whether every facility is put on a resident's own place.
+        Whether every facility is placed where a resident lives.
     options : mapping
         The options it takes, with their defaults.
     place : callable
         Does the work: ``place(task, **options)``.
     cost : callable
-        ``cost(n, d, k)`` gives the expected seconds and bytes.
+        ``cost(n, d, k)`` returns the expected seconds and bytes.
     scales : bool
-        Whether its time grows no faster than the residents: it then always serves everyone, as the Plan page does.
+        Whether its time grows at most linearly with the residents, so that it never needs a sample.
     may_give_up : bool
-        Whether it may find out only on the way that it takes longer than it may.
+        Whether it may notice only while running that it takes too long.
     fair : bool
-        Whether it looks after those who live far out.
+        Whether it takes fairness into account.
     needs_groups : bool
-        Whether it looks at groups of residents: it is offered only where residents have groups.
+        Whether it works on groups of residents; it is offered only if there are groups.
     """
 
     name: str
@@ -126,38 +126,38 @@ class Method:
 
     @property
     def has_dial(self) -> bool:
-        """Whether it is turned by the fairness dial, t."""
+        """Whether it depends on the fairness dial, t."""
         return "t" in self.options
 
     @property
     def keeps_existing(self) -> bool:
-        """Whether it can keep facilities that exist already where they are."""
+        """Whether it can keep existing facilities in place."""
         return "fixed_centers" in self.options
 
 
 @dataclass(frozen=True, repr=False)
 class Solution:
-    """Facilities found by one method; judge them with ``evaluate``.
+    """Facilities found by one method; measure them with ``evaluate``.
 
     Attributes
     ----------
     method : str
     centers : array (k', d)
-        Distinct facilities; some methods open fewer than they may.
+        Distinct facilities; some methods open fewer than allowed.
     labels : array (n,)
-        The nearest facility of every resident, also of those outside the sample.
+        The nearest facility of every resident, including those outside the sample.
     seconds : float
-        Wall-clock time, sampling and labelling included.
+        Wall-clock time, including sampling and labelling.
     centers_are_points : bool
-        True where every facility stands on a resident's place, which cannot always be built on.
+        True if every facility stands where a resident lives, which cannot always be built on.
     rows : array (k',) or None
-        Which rows of X the facilities stand on, if they stand on rows.
+        The rows of X at which the facilities stand, if they stand at residents' places.
     sampled : int or None
         How many residents were drawn, if the method ran on a sample.
     notes : tuple of str
         What a reader should know about this run, in sentences.
     options : mapping
-        The options in force.
+        The options used.
     details : mapping
         What the method itself reports, such as ``lower_bound`` of FR.
     """
@@ -178,7 +178,7 @@ class Solution:
         return f"<Solution of {self.method}: {len(self.centers)} facilities{sample}, {self.seconds:.2g} s>"
 
     def _repr_html_(self) -> str:
-        """Where the facilities are, whom they serve, and what the method said."""
+        """The facilities, whom they serve, and the notes."""
         frame = np.column_stack([self.centers, np.bincount(self.labels, minlength=len(self.centers))])
         head = ["", *(f"x{axis}" for axis in range(self.centers.shape[1])), "rows"]
         rows = [(str(j), *map(figure, row)) for j, row in enumerate(frame[:SHOWN])]
@@ -215,7 +215,7 @@ def judge(title: str, what: str, seconds: float, size: int, max_seconds: float) 
 
 
 def distinct(found: Placement, title: str, allowed: int) -> Placement:
-    """A placement without repeated centres, in their order, with a note if fewer opened than may.
+    """A placement without repeated centres, in order, with a note if fewer opened than allowed.
 
     >>> once = distinct(Placement(np.array([[2.0], [1.0], [2.0]])), "NF", 3)
     >>> once.centers.ravel().tolist(), once.notes
@@ -232,6 +232,7 @@ def distinct(found: Placement, title: str, allowed: int) -> Placement:
 
 
 def _duration(seconds: float) -> str:
+    """Seconds, minutes or hours in words."""
     if seconds < 90:
         return f"{math.ceil(seconds)} s"
     if seconds < 5400:
@@ -240,4 +241,5 @@ def _duration(seconds: float) -> str:
 
 
 def _size(size: int) -> str:
+    """Bytes in words."""
     return f"{max(1, round(size / 2**20)):,} MB" if size < 2**30 else f"{size / 2**30:,.1f} GB"

@@ -1,4 +1,4 @@
-"""Minimax: the shortest longest way, tilted k-means with the dial at infinity."""
+"""Minimax: the shortest longest distance, which is tilted k-means at t = infinity."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from tkm_core.methods.tkm import tilted
 
 
 def place(task: Task, **options: Any) -> Placement:
-    """``TiltedKMeans`` at t = infinity, judged by the city-wide cost: there, the largest squared distance."""
+    """``TiltedKMeans`` at t = infinity by the city-wide cost, which there is the largest squared distance."""
     return tilted(task, "Minimax", t=float("inf"), criterion="city", **options)
 
 
 METHOD = Method(
     name="minimax",
     title="Minimax",
-    description="Makes the longest way of any resident as short as possible, whatever that costs on average: "
+    description="Makes the longest trip of any resident as short as possible, whatever that costs on average: "
     "tilted k-means with its dial at infinity.",
     source="N. Megiddo, K. J. Supowit: On the Complexity of Some Common Geometric Location Problems, "
     "SIAM J. Comput. 1984 (the p-center problem in the plane)",

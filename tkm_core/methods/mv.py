@@ -1,4 +1,4 @@
-"""MV: swap facilities for a lower cost while every critical neighbourhood keeps one."""
+"""MV: local search by swaps that keep a facility in every critical neighbourhood."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +12,16 @@ from tkm_core.methods.method import Method, Placement, Rows, Task
 from tkm_core.progress import part
 
 BLOCK_ENTRIES = 2_000_000
-ROUNDING = 1e-12  # a gain below this is noise of the sum
-NOISE = 1e-26  # of the squared width, for each resident
-MOST_SWAPS = 10_000  # a gain of 2 % each reaches the last digit with far fewer
+ROUNDING = 1e-12  # relative gains below this are rounding
+NOISE = 1e-26  # rounding error per resident, as a share of the squared width
+MOST_SWAPS = 10_000  # gains of 2 % each reach the last digit in far fewer
 
 
 def place(task: Task, *, dilation: float = 3.0, ball: float = 2.0, min_gain: float = 0.02) -> Placement:
-    """Critical balls, farthest-first up to k, then the best single swap until none gains ``min_gain``.
+    """Choose critical balls, fill up to k farthest-first, then make the best swap until none gains ``min_gain``.
 
-    Every resident has a critical point within ``dilation`` of their radii, and that point a facility within
-    ``ball`` of its own (no larger) radius: nobody ends farther than ``dilation + ball`` radii.
+    Every resident has a critical point within ``dilation`` times their radius, and that point has a facility within
+    ``ball`` times its own (no larger) radius. So nobody is farther than ``dilation + ball`` radii.
     """
     for name, value in {"dilation": dilation, "ball": ball, "min_gain": min_gain}.items():
         if not 0 <= value < np.inf:
@@ -56,6 +56,7 @@ def place(task: Task, *, dilation: float = 3.0, ball: float = 2.0, min_gain: flo
 
 
 def _farthest_first(points: Floats, start: Rows, k: int) -> Rows:
+    """Add the farthest point to the centres until there are k."""
     centers = list(start)
     reach = cdist(points[start], points).min(axis=0)
     while len(centers) < k:
@@ -65,14 +66,14 @@ def _farthest_first(points: Floats, start: Rows, k: int) -> Rows:
 
 
 def _forbidden(inside: NDArray[np.bool_], centers: Rows) -> NDArray[np.bool_]:
-    """(k, n): swaps that would leave a critical ball empty."""
+    """Swaps (k, n) that would leave a critical ball empty."""
     held = inside[:, centers]
     only = held & (held.sum(axis=1, keepdims=True) == 1)
     return only.T.astype(np.float32) @ (~inside).astype(np.float32) > 0
 
 
 def _swap_costs(task: Task, centers: Rows, done: float, text: str) -> tuple[float, Floats]:
-    """The cost now, and (k, n) the cost after each swap of a centre for a point.
+    """The current cost, and the cost (k, n) after each swap of a centre for a point.
 
     A point whose centre leaves goes to its second-nearest or to the new one, every other point to its own or
     the new one.

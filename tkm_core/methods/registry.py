@@ -1,4 +1,4 @@
-"""All methods, in the order in which they are shown."""
+"""Registry of all methods, in the order in which they are shown."""
 
 from tkm_core.methods import cdcs, fairlloyd, fasttkm, fr, jkl, kmeanspp, lspp, minimax, mv, nf, sfr, tkm
 from tkm_core.methods.method import Method
@@ -22,7 +22,7 @@ REGISTRY: dict[str, Method] = {
 }
 METHODS: tuple[str, ...] = tuple(REGISTRY)
 FOR_ANYONE: tuple[str, ...] = tuple(name for name, method in REGISTRY.items() if not method.needs_groups)
-OWN, BASELINE = tkm.METHOD.name, kmeanspp.METHOD.name  # what is offered, and what it is measured against
+OWN, BASELINE = tkm.METHOD.name, kmeanspp.METHOD.name  # the method of this library, and the baseline
 
 
 def describe(name: str) -> Method:

@@ -1,4 +1,4 @@
-"""One way to run every method: checks, sampling, timing, labels."""
+"""`run_method`: run any method, with checks, sampling, timing and labels."""
 
 import numbers
 from dataclasses import replace
@@ -30,7 +30,7 @@ from tkm_core.progress import Progress, never_falling
 
 
 def estimate(name: str, n: int, d: int, k: int, *, max_seconds: float = MAX_SECONDS) -> Estimate:
-    """What a method expects to need for n residents in d dimensions and k facilities.
+    """The time and memory a method should need for n residents in d dimensions and k facilities.
 
     Examples
     --------
@@ -71,23 +71,22 @@ def run_method(
         Population of each resident point. A weight of 3 counts as three residents at that point, 0 as none
         (nor can a facility be put on it).
     groups : array (n,), optional
-        The group of each resident (district, income band), for methods that look at groups
-        (``describe(name).needs_groups``). Without it everyone is in one.
+        The group of each resident (district, income band), for methods that use groups
+        (``describe(name).needs_groups``). Without it, everyone is in one group.
     random_state : int or RandomState, optional
         Makes the result repeatable. JKL, MV, FR and SFR use it only to draw a sample.
     progress : callable, optional
         Called with the fraction done and a sentence. To cancel, raise any exception in it: the method stops,
         also within the linear program of FR and SFR, and the exception comes out of ``run_method``.
     sample : int, "auto" or None
-        None runs on everyone or, where that would take too much, raises ``MethodTooLargeError`` before it
-        starts: nothing is left out unasked. A number runs on that many residents if there are more. "auto"
-        takes 1,000 only where None would raise, and says so in ``notes``. With ``sample_weight`` they are
-        drawn by population (a point may be drawn more than once, and then counts so), otherwise without
-        repetition.
+        None runs on everyone or, if that would take too long, raises ``MethodTooLargeError`` before it starts.
+        A number runs on that many residents if there are more. "auto" takes a sample of 1,000 only if None would
+        raise, and says so in ``notes``. With ``sample_weight`` they are drawn by population (a point may be drawn
+        more than once, and then counts as often), otherwise without repetition.
     max_seconds : float
-        The longest estimated time that is still started.
+        The longest estimated time for which the method is started.
     **options
-        The method's own, see ``describe(name).options``.
+        Options of the method, see ``describe(name).options``.
 
     Returns
     -------
@@ -112,6 +111,7 @@ def run_method(
     report = never_falling(progress)
 
     def attempt(size: int | None, limit: float) -> tuple[Rows, Placement, int | None]:
+        """Run the method on a sample or everyone, if it should not take too long."""
         rows, counts = _draw(weights, size, rng, by_population=sample_weight is not None)
         expected = estimate(name, len(rows), points.shape[1], k, max_seconds=limit)
         if not expected.feasible:
@@ -152,10 +152,10 @@ def run_method(
 
 
 def _place(method: Method, task: Task, options: dict[str, Any]) -> Placement:
-    """Run on distinct places where centres are points: then repeated rows and weights mean the same.
+    """Run a method; if its centres are points, on distinct places, so that repeated rows and weights mean the same.
 
-    What the other methods call has coordinates of its own; here the places are framed. A centre that is found twice
-    counts once.
+    Methods whose centres are points are given scaled coordinates here; the others scale their own. A centre found
+    twice counts once.
     """
     existing = check_fixed(options.get("fixed_centers"), task.points.shape[1])
     allowed = task.n_clusters + len(existing)
@@ -171,7 +171,7 @@ def _place(method: Method, task: Task, options: dict[str, Any]) -> Placement:
 
 
 def _draw(weights: Floats, size: int | None, rng: RandomState, *, by_population: bool) -> tuple[Rows, Floats]:
-    """Rows to run on, and how much each counts; everyone if ``size`` is None or not smaller."""
+    """Rows to run on and their weights; everyone if ``size`` is None or not smaller."""
     everyone = np.flatnonzero(weights > 0)
     if size is None or size >= len(everyone):
         return everyone, weights[everyone]
@@ -182,7 +182,7 @@ def _draw(weights: Floats, size: int | None, rng: RandomState, *, by_population:
 
 
 def _check_groups(groups: ArrayLike | None, n: int) -> Rows | None:
-    """The group of each row as a number; what is missing (None, NaN) is a group too."""
+    """The group of each row as a number; missing values (None, NaN) are a group too."""
     if groups is None:
         return None
     named = np.asarray(groups)
@@ -200,6 +200,7 @@ def _numbered(groups: Rows | None, rows: Rows) -> Rows | None:
 
 
 def _check_sample(sample: object, k: int) -> int | None:
+    """Check the size of the sample; None for "auto"."""
     if sample is None or sample == "auto":
         return None
     if not isinstance(sample, numbers.Integral) or int(sample) < k:
@@ -209,6 +210,7 @@ def _check_sample(sample: object, k: int) -> int | None:
 
 
 def _check_count(n_clusters: object, n: int) -> int:
+    """Check the number of facilities."""
     if not isinstance(n_clusters, numbers.Integral) or int(n_clusters) < 1:
         msg = f"n_clusters is {n_clusters!r}; it must be a whole number of at least 1."
         raise ValueError(msg)
@@ -221,6 +223,7 @@ def _check_count(n_clusters: object, n: int) -> int:
 
 
 def _check_options(method: Method, options: dict[str, Any]) -> dict[str, Any]:
+    """The options with their defaults; unknown ones are an error."""
     unknown = sorted(options.keys() - method.options.keys())
     if unknown:
         allowed = ", ".join(method.options) or "none"

@@ -1,18 +1,16 @@
-"""The linear program of fair service: fractional facilities, everyone fully served within their own radius.
+"""The linear program of fair service: fractional facilities that fully serve everyone within their radius.
 
     minimise   sum_v w_v sum_u |v - u|² x_vu
     such that  sum_u x_vu = 1 over the u within r_v,   0 <= x_vu <= y_u <= 1,   sum_u y_u <= k
 
-Written out it has a variable and a constraint for every pair within the radius, a quarter of a million at n =
-1,000 and k = 4. Here only the openings y and one cost theta_v a resident remain (Benders' decomposition):
-given y, a resident is best served by filling up from the nearest opening, and that cost is the largest of the
-linear functions
+In full it has a variable and a constraint for every pair within the radius, a quarter of a million at n = 1,000 and
+k = 4. Here only the openings y and one cost theta_v per resident remain (Benders' decomposition): for given y, a
+resident is best served by filling up from the nearest opening, and that cost is the largest of the linear functions
 
     theta_v >= D_q - sum_{u nearer than the q-th} (D_q - |v - u|²) y_u,      D_q the q-th smallest |v - u|²
 
-A round solves the program, adds for each resident the one inequality it breaks most, and solves on from where
-it stood. Three to ten rounds reach the optimum. (The inequalities are those of the radius formulation of the
-p-median problem.)
+A round solves the program, adds for each resident the most violated inequality, and continues from the last basis.
+Three to ten rounds reach the optimum. (The inequalities are those of the radius formulation of the p-median problem.)
 """
 
 from dataclasses import dataclass
@@ -26,17 +24,17 @@ from scipy.spatial.distance import cdist
 from tkm_core.arrays import Floats
 from tkm_core.progress import Progress
 
-GAP = 1e-9  # relative distance of the bounds at which the optimum counts as reached
-FEASIBLE = 1e-7  # how far HiGHS lets a row be broken, in our scaled units
+GAP = 1e-9  # relative gap at which the optimum counts as reached
+FEASIBLE = 1e-7  # how far HiGHS lets a row be violated, in our scaled units
 FULL = 1e-9
-HEARTBEAT = 0.1  # seconds between two looks at whether the user still wants this
+HEARTBEAT = 0.1  # seconds between two progress reports, which may cancel the work
 BLOCK_ENTRIES = 4_000_000
-MOST_ROUNDS = 200  # of the linear program; three to ten are usual
+MOST_ROUNDS = 200  # rounds of the linear program; three to ten are usual
 
 
 @dataclass(frozen=True)
 class FairService:
-    """Optimal openings y (n,), each resident's cost share (n,), the optimum, and how many rounds it took."""
+    """Optimal openings y (n,), each resident's cost share (n,), the optimum, and the number of rounds."""
 
     openings: Floats
     shares: Floats
@@ -46,7 +44,7 @@ class FairService:
 
 @dataclass(frozen=True)
 class _Neighbours:
-    """Row v: the points within v's radius, nearest first, their squared distances, and how many there are."""
+    """For each resident, the points within their radius from the nearest, squared distances, and their number."""
 
     index: NDArray[np.int32]
     squared: Floats
@@ -65,7 +63,7 @@ def fair_service(points: Floats, weights: Floats, k: int, radius: Floats, report
     """
     n = len(points)
     near = _neighbours(points, radius, report)
-    # HiGHS has absolute tolerances: let the average cost and the average weight be about 1
+    # HiGHS has absolute tolerances, so costs and weights are scaled to about 1
     y = k * weights / weights.sum()
     shares, last = _serve(near, np.minimum(y, 1.0))
     unit = float(weights @ shares) / float(weights.sum()) or 1.0
@@ -101,9 +99,10 @@ def fair_service(points: Floats, weights: Floats, k: int, radius: Floats, report
 
 
 def _neighbours(points: Floats, radius: Floats, report: Progress) -> _Neighbours:
+    """Find the points within each resident's radius."""
     n = len(points)
     blocks = [slice(i, i + max(1, BLOCK_ENTRIES // n)) for i in range(0, n, max(1, BLOCK_ENTRIES // n))]
-    # a radius is the distance of some point: keep that point when the last digit differs
+    # a radius is the distance to some point, which rounding must not exclude
     limit = (radius * (1 + 1e-9)) ** 2
     count = np.concatenate(
         [(cdist(points[b], points, "sqeuclidean") <= limit[b, None]).sum(axis=1) for b in blocks]
@@ -120,11 +119,12 @@ def _neighbours(points: Floats, radius: Floats, report: Progress) -> _Neighbours
 
 
 def _filled(near: _Neighbours, y: Floats) -> Floats:
+    """The openings of each resident's neighbours, added up from the nearest."""
     return np.cumsum(y[near.index], axis=1)
 
 
 def _within(near: _Neighbours, y: Floats) -> Floats:
-    """How much is open within each resident's radius."""
+    """The sum of the openings within each resident's radius."""
     return _filled(near, y)[np.arange(len(y)), near.count - 1]
 
 
@@ -145,7 +145,7 @@ def _serve(near: _Neighbours, y: Floats) -> tuple[Floats, NDArray[np.intp]]:
 
 
 class _Master:
-    """The program over y and theta in HiGHS, growing by rows and re-solved from its last basis."""
+    """The program over y and theta in HiGHS, which grows by rows and is solved again from its last basis."""
 
     def __init__(self, n: int, k: int, weights: Floats, report: Progress) -> None:
         self.n, self.report = n, report
@@ -164,7 +164,7 @@ class _Master:
         self.highs.cbSimplexInterrupt.subscribe(self._heartbeat)
 
     def require_service(self, near: _Neighbours, rows: NDArray[np.intp]) -> None:
-        """At least one facility, in sum, within the radius of each of ``rows``."""
+        """Require openings of at least 1 in total within the radius of each of ``rows``."""
         inside = np.arange(near.index.shape[1]) < near.count[rows, None]
         self._add(
             inside.sum(axis=1), near.index[rows][inside], np.ones(int(inside.sum())), np.ones(len(rows))
@@ -173,9 +173,9 @@ class _Master:
     def require_cost(
         self, near: _Neighbours, rows: NDArray[np.intp], last: NDArray[np.intp], unit: float
     ) -> None:
-        """The inequality of the module's docstring for each of ``rows``, with q = ``last``."""
+        """Add the inequality of the module's docstring for each of ``rows``, with q = ``last``."""
         farthest = near.squared[rows, last[rows]] / unit
-        # theta_v stands in the column after the neighbours
+        # theta_v comes after the neighbours
         columns = np.column_stack([near.index[rows], self.n + rows]).astype(np.int32)
         values = np.column_stack([farthest[:, None] - near.squared[rows] / unit, np.ones(len(rows))])
         used = np.column_stack(
@@ -187,13 +187,14 @@ class _Master:
     def _add(
         self, lengths: NDArray[np.intp], columns: NDArray[np.int32], values: Floats, at_least: Floats
     ) -> None:
+        """Add rows to the program."""
         if len(lengths):
             starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int32)
             above = np.full(len(lengths), highspy.kHighsInf)
             self.highs.addRows(len(lengths), at_least, above, len(values), starts, columns, values)
 
     def solve(self) -> tuple[Floats, Floats, float]:
-        """Openings, costs and value of the program as it stands; raises what the reporter raised."""
+        """Openings, costs and value of the current program; an exception of the progress function is raised here."""
         self._say()
         self.highs.run()
         if self.stopped is not None:
@@ -204,7 +205,7 @@ class _Master:
             msg = f"The linear program ended with '{ended}' instead of an optimum. Run it on a sample, or use MV."
             raise ValueError(msg)
         found = np.asarray(self.highs.getSolution().col_value)
-        # the solver may leave -4e-15 where it means 0
+        # the solver may return -4e-15 for 0
         return (
             np.clip(found[: self.n], 0.0, 1.0),
             found[self.n :],
@@ -212,6 +213,7 @@ class _Master:
         )
 
     def _say(self) -> None:
+        """Report progress, by how much the gap has closed."""
         done = (
             0.0
             if self.round == 0
@@ -221,6 +223,7 @@ class _Master:
         self.report(done, f"Linear program, round {self.round + 1}{gap}")
 
     def _heartbeat(self, event: highspy.HighsCallbackEvent) -> None:
+        """Report progress now and then, and interrupt the solver after an exception."""
         now = monotonic()
         if self.stopped is None and now - self.looked > HEARTBEAT:
             self.looked = now
@@ -239,5 +242,5 @@ def lp_cost(n: int) -> tuple[float, int]:
     >>> seconds < 10 and size < 2**30
     True
     """
-    # measured at n = 1,000 to 4,000: 0.5 to 9 s · (n / 1,000)³, most of the memory in the factorised basis
+    # measured at n = 1,000 to 4,000: 0.5 to 9 s · (n / 1,000)³; most of the memory is for the factorised basis
     return 3.5e-9 * n**3, 400 * n * n + 50_000_000

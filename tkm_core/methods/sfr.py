@@ -1,4 +1,4 @@
-"""SFR: FR on representatives, each standing for the residents close to it."""
+"""SFR: FR on representatives, each of which stands for the residents near it."""
 
 import numpy as np
 
@@ -15,8 +15,8 @@ DELTA = 0.3
 def place(task: Task, *, delta: float = DELTA) -> Placement:
     """FR on the ball filter's points at dilation ``delta``, weighted by whom they cover.
 
-    A representative's radius is its own, widened where needed until it holds a k-th of the population among
-    representatives: with the radius of the full data alone the program may have no solution.
+    A representative keeps its own radius, widened if needed until it holds a k-th of the population among
+    representatives: otherwise the program may have no solution.
     """
     if not delta >= 0:
         msg = f"delta is {delta}; it must be 0 (no thinning, the same as FR) or more, 0.3 in the paper."
@@ -46,7 +46,7 @@ def place(task: Task, *, delta: float = DELTA) -> Placement:
 
 
 def _cost(n: int, d: int, k: int) -> tuple[float, int]:
-    """With as many representatives as real data had; how many there are, only the filter can tell."""
+    """The expected cost, with as many representatives as in typical data; only the filter knows the exact number."""
     seconds, size = lp_cost(min(n, k * (40, 150)[d > 2]))
     return seconds + 3e-8 * n * n, size + 200 * n
 

@@ -1,4 +1,4 @@
-"""Newton beside SGD: the two solvers of the same problem, from the same starts."""
+"""Compare the Newton and SGD solvers from the same starts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -48,15 +48,15 @@ class SolverRun:
 
     @property
     def steps(self) -> int:
-        """How many steps it took."""
+        """Number of steps."""
         return len(self.history) - 1
 
     def cost(self, name: str = "tilted_sse") -> Floats:
-        """One cost along the steps: "tilted_sse", "city_cost" or "sse"."""
+        """One cost at every step: "tilted_sse", "city_cost" or "sse"."""
         return self.history[:, COSTS[name]]
 
     def end(self, name: str = "tilted_sse") -> float:
-        """The cost at its end."""
+        """The final cost."""
         return float(self.cost(name)[-1])
 
 
@@ -68,11 +68,11 @@ class SolverComparison:
     ----------
     t, k : float, int
     newton, sgd : tuple of SolverRun
-        One a start, in the same order.
+        One for each start, in the same order.
     polished : tuple of SolverRun
-        Newton once more, from where SGD ended.
+        Newton again, from where SGD ended.
     search : dict of str to float
-        The costs of the whole search of ``TiltedKMeans``: starts of many kinds, and moves.
+        The costs of the full search of ``TiltedKMeans``, with many kinds of starts and moves.
     """
 
     t: float
@@ -83,8 +83,8 @@ class SolverComparison:
     search: dict[str, float]
 
     def table(self) -> "pd.DataFrame":
-        """One row a start: tilted SSE at the start and at each end, steps and seconds."""
-        import pandas as pd  # the solver works without it
+        """One row per start: tilted SSE at the start and at each end, steps and seconds."""
+        import pandas as pd  # optional: the solver works without it
 
         return pd.DataFrame(
             {
@@ -101,7 +101,7 @@ class SolverComparison:
         )
 
     def sentence(self) -> str:
-        """What the comparison shows, in figures."""
+        """The result of the comparison as a sentence."""
         newton, sgd = (np.array([run.end() for run in runs]) for runs in (self.newton, self.sgd))
         lower = int((newton < sgd * (1 - 1e-9)).sum())
         quicker = np.median([run.seconds for run in self.sgd]) / np.median(
@@ -115,18 +115,20 @@ class SolverComparison:
             else "the whole search finds no better"
         )
         return (
-            f"In {lower} of {len(newton)} start{'' if len(newton) == 1 else 's'} Newton ends lower than SGD, in "
-            f"{_times(quicker)} time; {told}."
+            f"In {lower} of {len(newton)} start{'' if len(newton) == 1 else 's'} Newton ends lower than SGD, and it "
+            f"{_times(quicker)}; {told}."
         )
 
 
 def _times(ratio: float) -> str:
-    """How much less time, in two digits.
+    """A ratio of times in words, with two digits.
 
     >>> _times(2730.4), _times(0.5)
-    ('about 2,700 times less', '2.0 times the')
+    ('is about 2,700 times faster', 'takes 2.0 times as long')
     """
-    return f"about {float(f'{ratio:.2g}'):,.0f} times less" if ratio >= 1 else f"{1 / ratio:.1f} times the"
+    if ratio < 1:
+        return f"takes {1 / ratio:.1f} times as long"
+    return f"is about {float(f'{ratio:.2g}'):,.0f} times faster"
 
 
 def compare_solvers(
@@ -150,15 +152,15 @@ def compare_solvers(
     X : array (n, d)
     n_clusters : int
     t : float
-        Finite: the SGD has no limit at infinity.
+        Finite, because SGD has no limit at infinity.
     starts : int
         Number of seedings.
     learning_rate, n_epochs, batch_size, n_iter : float, int, int, int
-        Of the SGD, as in ``TiltedKMeans``.
+        Options of SGD, as in ``TiltedKMeans``.
     sample_weight : array (n,), optional
     random_state : int
     progress : callable, optional
-        Called with a fraction and a text; what it raises ends it.
+        Called with a fraction and a text; an exception it raises ends the work.
 
     Returns
     -------
@@ -182,6 +184,7 @@ def compare_solvers(
     problem, tilt = framed.problem, framed.tilt(t)
 
     def timed(work: Callable[[], Descent]) -> tuple[SolverRun, Descent]:
+        """Run a descent and time it."""
         began = perf_counter()
         found = work()
         seconds = perf_counter() - began
@@ -189,14 +192,13 @@ def compare_solvers(
 
     runs: dict[str, list[SolverRun]] = {"newton": [], "sgd": [], "polished": []}
     report(0.0, "Newton: getting ready")
-    descend(
-        problem, problem.X[:1].repeat(k, axis=0), tilt
-    )  # what is compiled or loaded here is not timed below
+    # Compiles and loads everything, so that the runs below are timed without it.
+    descend(problem, problem.X[:1].repeat(k, axis=0), tilt)
     for number in range(starts):
         seed = int(np.random.SeedSequence([random_state, number]).generate_state(1)[0])
         report(number / (starts + 1), f"start {number + 1} of {starts}")
         begin = np.zeros((k, points.shape[1]))
-        # the first number that the SGD draws seeds its start
+        # the first number that SGD draws is the seed of its start
         first = int(np.random.default_rng(seed).integers(2**31))
         seeds(problem.X, problem.weights, begin, k, KMEANS_PP, first)
         runs["newton"].append(timed(partial(descend, problem, begin, tilt))[0])

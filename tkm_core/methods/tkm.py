@@ -10,12 +10,12 @@ from tkm_core.methods.method import Method, Placement, Task
 
 
 def place(task: Task, **options: Any) -> Placement:
-    """``TiltedKMeans`` with ``options``; what it warns about becomes a note."""
+    """``TiltedKMeans`` with ``options``; its warnings become notes."""
     return tilted(task, "TKM", **options)
 
 
 def tilted(task: Task, title: str, **options: Any) -> Placement:
-    """``TiltedKMeans`` under the name of the method that asks."""
+    """``TiltedKMeans``, with messages under the title of the calling method."""
     task.report(0.0, f"{title}: placing facilities")
     model = TiltedKMeans(task.n_clusters, random_state=task.random_state, **options)
     with warnings.catch_warnings(record=True) as caught:
@@ -33,8 +33,8 @@ def tilted(task: Task, title: str, **options: Any) -> Placement:
 METHOD = Method(
     name="tkm",
     title="TKM",
-    description="Gives residents the more weight the farther they are; one dial, t, goes from the lowest "
-    "average travel to the shortest longest way.",
+    description="The farther residents are, the more weight they get; one dial, t, goes from the lowest "
+    "average travel to the shortest longest trip.",
     source="S. Zhu, J. Zeng, Y. Sun, S. Wang, X. Li, Z. Peng: Efficient k-means with Individual Fairness via "
     "Exponential Tilting, 2024",
     centers_are_points=False,

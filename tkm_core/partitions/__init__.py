@@ -1,4 +1,4 @@
-"""Rows that do not fit into memory: read piece by piece, here or by the workers of a Dask cluster."""
+"""Data that do not fit into memory: rows read piece by piece, in this process or on a Dask cluster."""
 
 from tkm_core.partitions.block import Block, PartitionError
 from tkm_core.partitions.running import SCHEDULER, Passes, cluster_client, over_rows

@@ -1,4 +1,4 @@
-"""One block of rows in memory, checked, with the name of where it comes from."""
+"""A checked block of rows in memory, with the name of its source."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ import numpy as np
 
 from tkm_core.arrays import Floats
 
-ROWS = 1 << 18  # of one block: 6 MB of two coordinates and a weight
+ROWS = 1 << 18  # of one block: 6 MB for two coordinates and a weight
 
 
 class PartitionError(ValueError):
-    """A part of the data, or a worker, that cannot be used: the sentence names it. Nothing is left out silently."""
+    """A part of the data or a worker that cannot be used; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Block:
 
     @classmethod
     def checked(cls, X: Floats, weights: Floats | None, name: str, first: int = 0) -> "Block":
-        """Gather a block; a value that is missing or infinite, or a negative weight, is named.
+        """Make a block; a missing or infinite value, or a negative weight, is an error that names it.
 
         >>> Block.checked(np.array([[0.0, np.nan]]), None, "homes.parquet", 7)
         Traceback (most recent call last):
@@ -33,7 +33,7 @@ class Block:
         """
         points = np.ascontiguousarray(X, dtype=np.float64)
         people = np.ones(len(points)) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        # a sum is finite only if every entry is: one cheap pass before any search
+        # a sum is finite only if every entry is: a cheap check before any search
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(points.sum()) or bool(np.isfinite(points).all())
             fine = bool(np.isfinite(people.sum())) and (len(people) == 0 or people.min() >= 0)
@@ -51,7 +51,7 @@ class Block:
         return cls(points, people, name, first)
 
     def parts(self, rows: int = ROWS) -> Iterator["Block"]:
-        """The same rows in blocks of at most so many."""
+        """The same rows in blocks of at most `rows`."""
         for at in range(0, len(self.X), rows):
             some = slice(at, at + rows)
             yield Block(self.X[some], self.weights[some], self.name, self.first + at)

@@ -1,4 +1,4 @@
-"""Passes on the workers of a Dask cluster: versions, lost workers and schedulers, and how to stop."""
+"""Passes on a Dask cluster: version checks, lost workers and schedulers, and cancellation."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,22 +14,22 @@ from tkm_core.partitions.running import BEAT, Merge, StoppedError, Work, tree, w
 from tkm_core.partitions.source import Piece
 from tkm_core.version import VERSION
 
-SAME = ("numpy", "dask", "distributed")  # other packages that must agree
+SAME = ("numpy", "dask", "distributed")  # packages whose versions must agree
 CONNECT = 30.0  # seconds to find the scheduler
-FIRST_WORKER = 30.0  # and its first worker
-PATIENCE = 120.0  # seconds for a scheduler that went away to come back
-TRIES = 3  # times that a pass is begun anew after its scheduler went away
+FIRST_WORKER = 30.0  # seconds to wait for its first worker
+PATIENCE = 120.0  # seconds to wait for a lost scheduler to come back
+TRIES = 3  # times a pass is restarted after its scheduler was lost
 
 Result = TypeVar("Result")
 
 
 class SchedulerLostError(Exception):
-    """The scheduler went away in mid-pass, and what it knew with it."""
+    """The scheduler was lost during a pass, with all its results."""
 
 
 @contextmanager
 def connected(address: str) -> Iterator[Client]:
-    """A client of the scheduler at an address, with workers that are fit for the work."""
+    """A client of the scheduler at an address, after checking its workers."""
     try:
         client = Client(address, timeout=CONNECT, set_as_default=False, name="evenreach")
     except (OSError, ValueError, TimeoutError) as error:
@@ -45,7 +45,7 @@ def connected(address: str) -> Iterator[Client]:
 
 
 def await_workers(client: Client) -> None:
-    """Wait for the first worker, or say that there is none."""
+    """Wait for the first worker; an error if there is none."""
     try:
         client.wait_for_workers(1, timeout=FIRST_WORKER)
     except (TimeoutError, OSError) as error:
@@ -54,7 +54,7 @@ def await_workers(client: Client) -> None:
 
 
 def check_versions(client: Client) -> None:
-    """Refuse workers with other versions than ours: their numbers might not be those of this machine.
+    """Refuse workers with other versions than this machine, since their results might differ.
 
     Raises
     ------
@@ -70,16 +70,17 @@ def check_versions(client: Client) -> None:
 
 
 def _address(client: Client) -> str:
+    """The address of the scheduler."""
     return str(client.scheduler.address) if client.scheduler is not None else "its address"
 
 
 def own_version() -> str:
-    """The version of EvenReach where this runs."""
+    """The version of EvenReach on the machine where this runs."""
     return VERSION
 
 
 def refuse(worker: str, package: str, theirs: str | None, ours: str | None) -> None:
-    """Say that a worker has another version, if so."""
+    """Raise an error if a worker has another version."""
     if theirs == ours:
         return
     has = f"{package} {theirs}" if theirs else f"no {package}"
@@ -91,12 +92,13 @@ def refuse(worker: str, package: str, theirs: str | None, ours: str | None) -> N
 
 
 def run_there(pieces: list[Piece], work: Work[Result], shared: Any, version: str) -> Result:
-    """The part of a pass that a worker does."""
+    """A worker's part of a pass."""
     worker = get_worker()
-    refuse(worker.address, "tkm_core", VERSION, version)  # one that joined after the others were checked
+    refuse(worker.address, "tkm_core", VERSION, version)  # it may have joined after the check
     key = worker.get_current_task()
 
     def stopped() -> bool:
+        """Whether the task was cancelled."""
         task = worker.state.tasks.get(key)
         return task is None or task.state in ("cancelled", "released", "forgotten")
 
@@ -111,7 +113,7 @@ def on_cluster(
     shared: Any,
     alive: Callable[[float], None],
 ) -> Result:
-    """A pass on the workers; begun anew if the scheduler goes away and comes back."""
+    """A pass on the workers, restarted if the scheduler is lost and comes back."""
     for number in range(TRIES):
         try:
             return _once(client, runs, work, merge, shared, alive)
@@ -133,7 +135,7 @@ def _once(
     shared: Any,
     alive: Callable[[float], None],
 ) -> Result:
-    """The same, once."""
+    """One attempt at a pass."""
     alive(0.0)
     futures: list[Any] = []
     try:
@@ -173,7 +175,7 @@ def _once(
 
 
 def _check(future: Any, client: Client) -> None:
-    """Raise what went wrong with a part of the pass, as a sentence where it is one of the usual things."""
+    """Raise the error of a part of the pass, as a sentence if it is a common one."""
     if future.status == "error":
         _result(future)
     if future.status in ("lost", "cancelled") or client.status not in ("running", "connecting"):
@@ -181,13 +183,14 @@ def _check(future: Any, client: Client) -> None:
 
 
 def _result(future: Any) -> Any:
+    """The result of a task; common failures of workers become sentences."""
     try:
         return future.result()
     except KilledWorker as error:
         workers = f"{error.allowed_failures + 1} workers"
         msg = (
-            f"{workers} in a row died at the same part of the data, most likely for want of memory. Give the workers "
-            "more memory, or write the files with smaller row groups."
+            f"{workers} in a row died at the same part of the data, most likely because they ran out of memory. Give "
+            "the workers more memory, or write the files with smaller row groups."
         )
         raise PartitionError(msg) from error
     except StoppedError as error:
@@ -203,7 +206,7 @@ def _result(future: Any) -> Any:
 
 
 def _back(client: Client, alive: Callable[[float], None]) -> bool:
-    """Whether the scheduler, and a worker, are there again within the time that we wait."""
+    """Whether the scheduler and a worker come back in time."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         alive(0.0)

@@ -1,4 +1,4 @@
-"""Dask arrays and tables as rows: one piece for each partition."""
+"""Rows from Dask arrays and tables, with one piece for each partition."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from tkm_core.partitions.source import Rows
 
 @dataclass(frozen=True)
 class LazyPiece:
-    """One partition, and its weights; computed where it is used."""
+    """One partition and its weights, computed where it is used."""
 
     name: str
     part: Any
@@ -21,7 +21,7 @@ class LazyPiece:
     n_rows: int | None
 
     def blocks(self) -> Iterator[Block]:
-        """The rows, a block at a time."""
+        """The rows, block by block."""
         found, people = (_computed(each) for each in (self.part, self.weights))
         if self.weight is not None:
             people = found[self.weight]
@@ -34,7 +34,7 @@ class LazyPiece:
         yield from Block.checked(points, weights, self.name).parts()
 
     def delayed(self) -> Any:
-        """The piece as a task that begins when a worker has computed its partition."""
+        """The piece as a task that starts when a worker has computed its partition."""
         from dask.delayed import delayed
 
         parts = {"part": self.part, "weights": self.weights}
@@ -42,7 +42,7 @@ class LazyPiece:
 
 
 def _computed(lazy: Any) -> Any:
-    """A partition, computed here if it is not yet."""
+    """A partition, computed here if necessary."""
     return lazy.compute(scheduler="synchronous") if hasattr(lazy, "compute") else lazy
 
 
@@ -72,7 +72,7 @@ def lazy_rows(X: Any, sample_weight: Any) -> Rows:
 
 
 def _partitions_of(weights: Any, X: Any, *, table: bool) -> list[Any]:
-    """Weights in the partitions of X."""
+    """Weights split like the partitions of X."""
     if not hasattr(weights, "to_delayed"):
         if table or np.isnan(X.shape[0]):
             msg = "sample_weight must be a Dask array or column with the partitions of X, or the name of a column."

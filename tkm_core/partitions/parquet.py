@@ -1,4 +1,4 @@
-"""Parquet and GeoParquet files as rows, a few row groups at a time."""
+"""Rows from Parquet and GeoParquet files, a few row groups at a time."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tkm_core.partitions.block import ROWS, Block, PartitionError
 from tkm_core.partitions.source import Change, ParquetRows, Rows
 
 SUFFIXES = (".parquet", ".geoparquet", ".parq", ".pq")
-WKB_POINT = 21  # bytes: order, kind, x, y
+WKB_POINT = 21  # bytes: byte order, type, x, y
 FAILURES = (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError)
 
 
@@ -40,11 +40,11 @@ class ParquetPiece:
 
     @property
     def name(self) -> str:
-        """The file, and which rows of it."""
+        """The file and the first row."""
         return f"“{self.path}” (rows from {self.first:,})"
 
     def blocks(self) -> Iterator[Block]:
-        """The rows, a block at a time; a file that cannot be read, or has changed since, is named."""
+        """The rows, block by block; an error names a file that cannot be read or has changed."""
         at = self.first
         wanted = [self.geometry] if self.geometry else list(self.columns)
         try:
@@ -73,13 +73,13 @@ class ParquetPiece:
             raise PartitionError(msg) from error
 
     def _check_same(self, meta: Any) -> None:
-        """Refuse a file that is no longer the one that was listed."""
+        """Refuse a file that has changed since it was listed."""
         if (meta.num_rows, meta.num_row_groups) != self.signature:
             msg = f"“{self.path}” has changed while it was being read. Start again when nobody writes to it."
             raise PartitionError(msg)
 
     def delayed(self) -> "ParquetPiece":
-        """Itself: workers read the file where they are."""
+        """The piece itself: workers read the file on their own machine."""
         return self
 
 
@@ -127,7 +127,7 @@ def parquet_rows(asked: ParquetRows) -> Rows:
 
 
 def head_of(path: str | Sequence[str], count: int) -> tuple[str, pa.Table]:
-    """The name of the first file that a path means, and its first rows."""
+    """The name of the first file of a path, and its first rows."""
     first = _files(_several(path)[0])[0]
     try:
         with _open(first) as file:
@@ -140,11 +140,12 @@ def head_of(path: str | Sequence[str], count: int) -> tuple[str, pa.Table]:
 
 
 def _several(path: str | Sequence[str]) -> list[str]:
+    """One or several paths as a list."""
     return [path] if isinstance(path, str) else [os.fspath(one) for one in path]
 
 
 def _files(path: str) -> list[str]:
-    """The files that a path, a folder or a glob means, in order."""
+    """The files of a path, a folder or a glob, in order."""
     if "://" in path:
         import fsspec
 
@@ -176,20 +177,21 @@ def _files(path: str) -> list[str]:
 
 @lru_cache(maxsize=8)
 def _system(protocol: str) -> Any:
+    """The file system of a protocol."""
     import fsspec
 
     return fsspec.filesystem(protocol)
 
 
 def _open(path: str) -> pq.ParquetFile:
-    """A file, wherever it lies, without reading ahead what is not asked for."""
+    """Open a local or remote file, without reading ahead."""
     if "://" in path:
         return pq.ParquetFile(_system(path.partition("://")[0]).open(path), pre_buffer=True)
     return pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=1 << 20)
 
 
 def _choose(asked: ParquetRows, schema: pa.Schema, path: str) -> tuple[tuple[str, ...], str | None]:
-    """The columns that are coordinates, or the column of points."""
+    """The columns of coordinates, or the column of points."""
     if asked.columns is not None:
         return tuple(asked.columns), None
     geo = json.loads((schema.metadata or {}).get(b"geo", b"{}"))
@@ -217,7 +219,7 @@ def _choose(asked: ParquetRows, schema: pa.Schema, path: str) -> tuple[tuple[str
 
 
 def _range(group: Any, columns: Sequence[str]) -> tuple[Floats, Floats]:
-    """The lowest and highest values of a row group that its writer noted; NaN where it did not."""
+    """The lowest and highest values of a row group according to its statistics; NaN if there are none."""
     noted = {}
     for number in range(group.num_columns):
         column = group.column(number)
@@ -233,14 +235,14 @@ def _range(group: Any, columns: Sequence[str]) -> tuple[Floats, Floats]:
 
 
 def _numbers(column: Any) -> Floats:
-    """A column as numbers; what is missing is NaN."""
+    """A column as numbers; missing values are NaN."""
     if not pa.types.is_float64(column.type):
         column = pc.cast(column, pa.float64())
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _coordinates(column: Any, path: str) -> Floats:
-    """Points of a geometry column: x and y as they are, or well-known binary."""
+    """Points of a geometry column, stored as x and y or as well-known binary."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     kind = column.type

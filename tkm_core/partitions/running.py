@@ -1,8 +1,8 @@
-"""Passes over rows: on the threads of this process with bounded memory, or on the workers of a Dask cluster.
+"""Passes over rows (map and merge), on the threads of this process or on the workers of a Dask cluster.
 
-A pass is a function from the blocks of some pieces to a small result, and one that merges results. Which pieces go
-together, and in which order results are merged, depends on the rows alone: so the result is the same wherever it is
-computed, to the last bit, and however many workers there are.
+A pass consists of a function from the blocks of some pieces to a small result, and one that merges results. Which
+pieces go together, and in which order results are merged, depends on the rows alone. So the result is the same to the
+last bit wherever it is computed, and with any number of workers.
 """
 
 import os
@@ -21,9 +21,9 @@ from tkm_core.processors import processors
 from tkm_core.progress import Progress, silent
 
 SCHEDULER = "EVENREACH_SCHEDULER"
-RUNS, LEAST, MOST = 16, 1 << 18, 1 << 22  # runs that a pass is cut into if each then has so many rows
+RUNS, LEAST, MOST = 16, 1 << 18, 1 << 23  # number of runs of a pass; the fewest and the most rows of a run
 TOGETHER = 8  # results merged at a time
-BEAT = 0.1  # seconds between two calls of progress
+BEAT = 0.1  # seconds between two progress reports
 
 Result = TypeVar("Result")
 Work = Callable[[Iterator[Block], Any], Result]
@@ -31,7 +31,7 @@ Merge = Callable[[list[Result]], Result]
 
 
 class StoppedError(Exception):
-    """The pass was cancelled: nobody waits for this part any more."""
+    """The pass was cancelled, and the result of this part is no longer needed."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,11 @@ class Passes:
         report: Progress = silent,
         text: str = "",
     ) -> Result:
-        """One pass: ``work(blocks, shared)`` over all rows, in runs of pieces, and its results merged."""
+        """One pass: apply ``work(blocks, shared)`` to runs of pieces, and merge the results."""
         together = runs_of(self.rows.pieces)
 
         def alive(fraction: float) -> None:
+            """Report progress."""
             report(fraction, text)
 
         if self.client is not None:
@@ -64,7 +65,7 @@ class Passes:
 
 @contextmanager
 def over_rows(rows: Rows, scheduler: str | None = None) -> Iterator[Passes]:
-    """Passes over these rows; on the cluster that is named, set in the environment, or connected to, if any is.
+    """Make passes over rows, on a cluster if one is given, set in the environment, or already connected.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def over_rows(rows: Rows, scheduler: str | None = None) -> Iterator[Passes]:
 
 @contextmanager
 def cluster_client(scheduler: str | None = None) -> Iterator[Any]:
-    """The Dask client to work with, or None; one that is opened here is closed again."""
+    """The Dask client to use, or None; a client opened here is closed again."""
     address = scheduler or os.environ.get(SCHEDULER, "").strip()
     if address:
         try:
@@ -105,7 +106,7 @@ def cluster_client(scheduler: str | None = None) -> Iterator[Any]:
 
 
 def runs_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Pieces that one task reads together: neighbours, up to a number of rows that depends on the rows alone."""
+    """Groups of neighbouring pieces that one task reads together; they depend on the rows alone."""
     sizes = [piece.n_rows for piece in pieces]
     known = [size for size in sizes if size is not None]
     if len(known) < len(sizes):
@@ -123,7 +124,7 @@ def runs_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 
 def tree(count: int) -> list[list[tuple[int, ...]]]:
-    """Which results are merged, level by level; each merge is numbered after the results it follows.
+    """The indices of the results to merge at each level; the merged results are the input of the next level.
 
     >>> tree(9)
     [[(0, 1, 2, 3, 4, 5, 6, 7), (8,)], [(0, 1)]]
@@ -142,9 +143,10 @@ def work_on(
     stopped: Callable[[], bool],
     done: Callable[[int], None],
 ) -> Result:
-    """Hand the blocks of some pieces to the work, until somebody stops it."""
+    """Pass the blocks of some pieces to the work, unless it is stopped."""
 
     def blocks() -> Iterator[Block]:
+        """The blocks of all pieces; counts the rows that are done."""
         for piece in pieces:
             for block in piece.blocks():
                 if stopped():
@@ -162,25 +164,29 @@ def _here(
     shared: Any,
     alive: Callable[[float], None],
 ) -> Result:
-    """A pass on the threads of this process: no more blocks are in memory than there are threads."""
+    """A pass on the threads of this process, with at most one block per thread in memory."""
     stop = Event()
     counted = [0] * len(runs)
     sizes = [sum(piece.n_rows or 0 for piece in run) for run in runs]
 
     def one(number: int) -> Result:
+        """Work on one run."""
+
         def done(rows: int) -> None:
+            """Count rows that are done."""
             counted[number] += rows
 
         return work_on(runs[number], work, shared, stop.is_set, done)
 
     def fraction(finished: int) -> float:
+        """The part of the pass that is done."""
         return sum(counted) / sum(sizes) if all(sizes) else finished / len(runs)
 
     levels = tree(len(runs))
     waiting: list[list[Result]] = [[] for _ in range(len(levels) + 1)]
 
     def keep(result: Result, level: int, *, last: bool) -> None:
-        """Merge as soon as enough results of a level are there, so that few are in memory."""
+        """Merge as soon as there are enough results of a level, so that few are in memory."""
         waiting[level].append(result)
         if level < len(levels) and (len(waiting[level]) == TOGETHER or last):
             merged = merge(waiting[level]) if len(waiting[level]) > 1 else waiting[level][0]

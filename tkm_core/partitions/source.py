@@ -1,4 +1,4 @@
-"""Where rows come from: Parquet files, Dask arrays and tables, or an array in memory; what all of them look like."""
+"""Sources of rows: the interface, arrays in memory, and the choice between Parquet files and Dask data."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -21,17 +21,17 @@ class Piece(Protocol):
 
     @property
     def name(self) -> str:
-        """As it is called in sentences."""
+        """Its name in messages."""
 
     @property
     def n_rows(self) -> int | None:
-        """How many rows it has; None where that is not known."""
+        """Number of rows; None if unknown."""
 
     def blocks(self) -> Iterator[Block]:
         """The rows, a block at a time."""
 
     def delayed(self) -> Any:
-        """The same piece, or what Dask turns into one where it runs: a lazy partition is computed by a worker."""
+        """The piece itself, or a Dask object that becomes one on a worker, which computes a lazy partition."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Rows:
     Attributes
     ----------
     name : str
-        As it is called in sentences.
+        Its name in messages.
     n_columns : int
-        Coordinates of each row.
+        Number of coordinates of each row.
     pieces : tuple of Piece
     box : tuple of arrays (d,) or None
-        The lowest and highest coordinates where they are known without a pass.
+        The lowest and highest coordinates, if known without a pass.
     """
 
     name: str
@@ -56,26 +56,26 @@ class Rows:
 
     @property
     def n_rows(self) -> int | None:
-        """How many rows there are; None where only a pass can tell."""
+        """Number of rows; None if only a pass can tell."""
         sizes = [piece.n_rows for piece in self.pieces]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
 
 @dataclass(frozen=True)
 class ParquetRows:
-    """Parquet files as rows: which of their columns are coordinates, and which one counts people.
+    """Parquet files as rows, with the columns of coordinates and of people.
 
     Parameters
     ----------
     path : str or sequence of str
-        A file, a folder (also one with partitions in folders), a glob such as ``homes/*.parquet``, or several of these;
-        also on object storage ("s3://...") where fsspec finds credentials.
+        A file, a folder (with or without partition folders), a glob such as ``homes/*.parquet``, or several of these;
+        also on object storage ("s3://..."), if fsspec finds credentials.
     columns : sequence of str, optional
-        Coordinates. By default the points of GeoParquet; without them every column of numbers but the weight.
+        Columns of coordinates. By default the points of GeoParquet, or else every numeric column except the weight.
     weight : str, optional
         The column with the population of each row.
     change : callable, optional
-        Applied to the coordinates (n, d) of every block where it is read; it must survive pickling.
+        Applied to the coordinates (n, d) of every block where it is read; it must be picklable.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class ArrayPiece:
 
     @property
     def n_rows(self) -> int | None:
-        """How many there are."""
+        """Number of rows."""
         return len(self.X)
 
     def blocks(self) -> Iterator[Block]:
@@ -108,7 +108,7 @@ class ArrayPiece:
         yield from Block.checked(self.X, self.weights, self.name, self.first).parts()
 
     def delayed(self) -> "ArrayPiece":
-        """Itself."""
+        """The piece itself."""
         return self
 
 
@@ -129,7 +129,7 @@ def array_rows(X: ArrayLike, sample_weight: ArrayLike | None = None, rows: int =
 
 
 def rows_of(X: Any, sample_weight: Any = None) -> Rows | None:
-    """What X is, if it lies beyond this process's memory: a path, `ParquetRows`, a Dask array or table. Else None.
+    """X as rows, if it is a path, `ParquetRows`, or a Dask array or table; None for data in memory.
 
     ``sample_weight`` names a column of the file or table, or is a Dask array with the partitions of X.
 
@@ -158,7 +158,7 @@ def rows_of(X: Any, sample_weight: Any = None) -> Rows | None:
 
 
 def parquet_head(path: str | Sequence[str], count: int) -> tuple[str, Any]:
-    """The name of the first file, and a few of its rows as an Arrow table with every column."""
+    """The name of the first file, and its first rows as an Arrow table with all columns."""
     try:
         from tkm_core.partitions.parquet import head_of
     except ModuleNotFoundError as missing:
@@ -168,7 +168,7 @@ def parquet_head(path: str | Sequence[str], count: int) -> tuple[str, Any]:
 
 
 def _column(weight: Any) -> str | None:
-    """The name of a column of weights, if it is one."""
+    """Check that the weight is the name of a column."""
     if weight is None or isinstance(weight, str):
         return weight
     msg = (

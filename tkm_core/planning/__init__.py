@@ -1,4 +1,4 @@
-"""Plans, and what can be asked of them: trade-off, how many, service areas, groups, comparison of methods."""
+"""Make plans and analyse them: trade-off, number of facilities, service areas, groups, comparison of methods."""
 
 from tkm_core.planning.allowed import put_where_allowed
 from tkm_core.planning.areas import MARGIN as AREAS_MARGIN
@@ -8,9 +8,10 @@ from tkm_core.planning.by_straight_lines import ByStraightLines, by_straight_lin
 from tkm_core.planning.catchments import MINUTES, Reached, catchments
 from tkm_core.planning.dial import PLAN_T, nearest_stop
 from tkm_core.planning.fewest import Fewest, fewest_facilities
+from tkm_core.planning.grounds import Grounds
 from tkm_core.planning.groups import Group, by_group
 from tkm_core.planning.how_many import Count, compare_counts, sampled, series
-from tkm_core.planning.making import PLAN_CRITERION, make_plan, most_facilities
+from tkm_core.planning.making import PLAN_CRITERION, at_columns, compared_as_usual, make_plan, most_facilities
 from tkm_core.planning.methods_compared import (
     Compared,
     best,
@@ -29,8 +30,9 @@ from tkm_core.planning.portfolio import Choice, short_portfolio
 from tkm_core.planning.reference import AVERAGE, BY_STRAIGHT_LINES, TODAY, Reference, usual_reference
 from tkm_core.planning.rows import Row, Tone, distance_decimals, rounded_row
 from tkm_core.planning.rules import FREE, Rules
-from tkm_core.planning.serving import Serving
+from tkm_core.planning.serving import Known, Serving
 from tkm_core.planning.side_by_side import Comparison, compare_methods
+from tkm_core.planning.standard import usual_standard
 from tkm_core.planning.travel import STRAIGHT, AlongStreets, ByTable, StraightLines, Travel
 from tkm_core.planning.two_plans import Move, moves, one_setting, same_facilities
 from tkm_core.planning.what_if import moved
@@ -54,7 +56,9 @@ __all__ = [
     "Comparison",
     "Count",
     "Fewest",
+    "Grounds",
     "Group",
+    "Known",
     "Move",
     "PlaceChange",
     "Plan",
@@ -67,6 +71,7 @@ __all__ = [
     "StraightLines",
     "Tone",
     "Travel",
+    "at_columns",
     "best",
     "beyond_memory",
     "by_group",
@@ -74,6 +79,7 @@ __all__ = [
     "catchments",
     "compare_counts",
     "compare_methods",
+    "compared_as_usual",
     "condense_residents",
     "decimals",
     "distance_decimals",
@@ -104,4 +110,5 @@ __all__ = [
     "solve",
     "stands_in",
     "usual_reference",
+    "usual_standard",
 ]

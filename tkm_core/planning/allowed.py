@@ -1,4 +1,4 @@
-"""Facilities that were planned without rules, moved to where the rules let them stand."""
+"""Move facilities that were planned without rules to where the rules allow them."""
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -12,17 +12,17 @@ from tkm_core.residents import Residents
 
 
 def put_where_allowed(lonlat: Floats, residents: Residents, rules: Rules) -> Floats:
-    """Move facilities that were planned without rules to where the rules let them stand.
+    """Move facilities that were planned without rules to where the rules allow them.
 
-    On candidate sites, each to one of its own, such that all together move as little as possible; along streets, each
-    to the nearest junction that the zones allow. Elsewhere they stay.
+    With candidate sites, each facility gets a site of its own, such that together they move as little as possible.
+    Along streets, each moves to the nearest junction that the zones allow. Otherwise they stay.
 
     Parameters
     ----------
     lonlat : ndarray of shape (f, 2)
         Facilities in degrees, longitude first.
     residents : Residents
-        Whose map distances are measured on.
+        Their map is used to measure distances.
     rules : Rules
 
     Returns

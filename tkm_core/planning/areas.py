@@ -1,4 +1,4 @@
-"""Service areas as polygons: the ground nearest to each facility, or the ground of those whom it serves."""
+"""Service areas as polygons: the area nearest to each facility, or the area of the residents it serves."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,12 +8,12 @@ from tkm_core.arrays import Floats, Ints, Labels
 from tkm_core.planning.trade_off import gather
 from tkm_core.residents import Residents
 
-MARGIN = 0.05  # of the city's width: how far the areas reach beyond the outermost resident
-CELLS = 4_000  # pieces of ground that stand for more residents
+MARGIN = 0.05  # how far areas extend beyond the outermost resident, as a share of the city's width
+CELLS = 4_000  # the most pieces of ground; more residents are merged into cells
 
 
 def service_areas(residents: Residents, centers_xy: Floats) -> list[shapely.Geometry]:
-    """Cut the city into the areas nearest to each facility; where residents are areas, along the city's outline.
+    """Divide the city into the areas nearest to each facility, clipped to its outline if residents are areas.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def service_areas(residents: Residents, centers_xy: Floats) -> list[shapely.Geom
     Returns
     -------
     list of shapely.Polygon or shapely.MultiPolygon
-        One for each facility, in degrees; empty for a facility that stands exactly where an earlier one does.
-        Areas across the antimeridian are split there, as GeoJSON asks.
+        One for each facility, in degrees; empty for a facility at exactly the same place as an earlier one.
+        Areas across the antimeridian are split there, as GeoJSON requires.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def service_areas(residents: Residents, centers_xy: Floats) -> list[shapely.Geom
         cells = list(
             shapely.voronoi_polygons(shapely.multipoints(sites), extend_to=ground, ordered=True).geoms
         )
-    # straight in metres is not in degrees
+    # extra points: a line that is straight in metres is curved in degrees
     within = ground if residents.outline is None else residents.outline
     cut = shapely.segmentize(shapely.intersection(cells, within), width / 50)
     for area, facility in zip(_to_degrees(residents, cut), first, strict=True):
@@ -55,16 +55,16 @@ def service_areas(residents: Residents, centers_xy: Floats) -> list[shapely.Geom
 
 
 def served_areas(residents: Residents, labels: Labels | Ints, k: int) -> list[shapely.Geometry]:
-    """Cut the city into the areas that each facility serves: everyone's own ground, merged by who serves them.
+    """Divide the city into the areas that each facility serves: the residents' own ground, merged by facility.
 
-    Where residents are areas these are the ground; otherwise what is nearer to a resident than to any other. More than
-    a few thousand residents are gathered in cells, each of which goes where most of its people go.
+    If residents are areas, these are the ground; otherwise it is what lies nearer to a resident than to any other.
+    More than a few thousand residents are merged into cells, each of which goes where most of its people go.
 
     Parameters
     ----------
     residents : Residents
     labels : ndarray of shape (n,)
-        Who serves them.
+        The facility that serves each resident.
     k : int
         Number of facilities.
 
@@ -97,7 +97,7 @@ def served_areas(residents: Residents, labels: Labels | Ints, k: int) -> list[sh
 def _own_ground(
     residents: Residents, ground: shapely.Geometry, labels: Labels | Ints, k: int
 ) -> tuple[npt.NDArray[np.object_], Ints]:
-    """A piece of ground for every place where somebody lives, and who serves most of the people there."""
+    """A piece of ground for every place where somebody lives, and the facility that serves most people there."""
     peopled = residents.weights > 0
     xy, people, owner = (
         residents.xy[peopled],
@@ -120,10 +120,11 @@ def _own_ground(
 
 
 def _to_degrees(residents: Residents, areas: npt.NDArray[np.object_]) -> list[shapely.Geometry]:
-    """Carry areas to degrees; where one crosses the antimeridian, split it there."""
+    """Transform areas to degrees, split at the antimeridian."""
     middle = float(residents.to_lonlat(residents.origin)[0])
 
     def unrolled(xy: Floats) -> Floats:
+        """Degrees without a jump at the antimeridian."""
         lonlat = residents.to_lonlat(xy)
         lonlat[:, 0] = middle + (lonlat[:, 0] - middle + 180) % 360 - 180
         return lonlat
@@ -132,7 +133,7 @@ def _to_degrees(residents: Residents, areas: npt.NDArray[np.object_]) -> list[sh
 
 
 def _split(area: shapely.Geometry) -> shapely.Geometry:
-    """Bring what lies beyond the antimeridian to its other side."""
+    """Move the part beyond the antimeridian to the other side."""
     west, _, east, _ = area.bounds
     if area.is_empty or (west >= -180 and east <= 180):
         return area

@@ -1,4 +1,4 @@
-"""The plan everything is compared with: k-means++, best of ten starts."""
+"""The baseline that plans are compared with: k-means++, best of ten starts."""
 
 from math import inf
 
@@ -15,7 +15,7 @@ STARTS = 10
 def kmeans_sites(
     residents: Residents, k: int, fixed: Floats, random_state: int, people: Floats | None = None
 ) -> Floats:
-    """Sites of k-means++ in scaled coordinates; existing ones, if any, stay where they are and come last.
+    """Facilities of k-means++ in scaled coordinates; existing ones stay where they are and come last.
 
     `people` is how much everyone counts; by default their weights.
     """
@@ -39,14 +39,14 @@ def kmeans_sites(
     )
     if sample is points:
         return found.centers
-    # of very many residents: the restarts ran on weighted cells, the last descent is on everybody
+    # for very many residents the restarts ran on weighted cells; the last descent uses everybody
     return np.asarray(
         KMeans(k, init=found.centers, n_init=1).fit(points, sample_weight=weights).cluster_centers_
     )
 
 
 def numbered_like(sites: Floats, others: Floats, k: int) -> Floats:
-    """Order the first k of `others` so that each has the number of the site it is nearest to, in all."""
+    """Order the first k of `others` like the sites they match, such that the total distance is smallest."""
     from scipy.optimize import linear_sum_assignment
     from scipy.spatial.distance import cdist
 

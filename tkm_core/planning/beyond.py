@@ -1,4 +1,4 @@
-"""Residents beyond memory: condensed to cells for planning and for maps, with exact passes for what counts."""
+"""Plan for residents that do not fit in memory: condensed to cells, with exact figures from passes over all rows."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -24,12 +24,12 @@ from tkm_core.wording import counted
 if TYPE_CHECKING:
     from tkm_core.planning.plan import Plan
 
-BEYOND = 20_000_000  # rows of one file from which on it is not read into memory
-HEAD = 5_000  # rows by which columns are told
-PLACES = 40  # along each side of the range, to choose a map by
-MARGIN = 0.005  # of the range on the map, beyond the places that were looked at
+BEYOND = 20_000_000  # rows from which on a file is not read into memory
+HEAD = 5_000  # rows by which the columns are recognised
+PLACES = 40  # sample points along each side of the range, to choose a map projection
+MARGIN = 0.005  # share of the range added on each side, for places between the sample points
 SAME = 1e-5  # degrees
-# figures of a plan that come from all rows, not from cells
+# Figures of a plan that come from all rows, not from cells.
 EXACT = tuple(
     item.name
     for item in fields(Evaluation)
@@ -39,16 +39,16 @@ EXACT = tuple(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ResidentCells(Residents):
-    """Cells that stand for residents beyond memory; a plan for them is made exact by passes over all rows.
+    """Cells that stand for residents beyond memory; passes over all rows make their plans exact.
 
     Attributes
     ----------
     rows : Rows
-        All of them, on the map in metres.
+        All residents, on the map in metres.
     known : Condensed
         The cells, and the moments of their rows.
     scheduler : str or None
-        Of the Dask cluster that passes over them.
+        Address of the Dask scheduler that reads the rows.
     """
 
     rows: Rows | None = None
@@ -61,7 +61,7 @@ class ResidentCells(Residents):
         return 0 if self.known is None else self.known.count
 
     def exact_path(self, path: TiltedPath, k: int, criterion: str, report: Progress = silent) -> TiltedPath:
-        """The path, found on the cells, as one or two passes over all rows leave it; in scaled coordinates."""
+        """Refine a path found on the cells by one or two passes over all rows; in scaled coordinates."""
         if self.rows is None or self.known is None or not k:
             return path
         centers = np.stack([self.to_xy(each) for each in path.centers])
@@ -71,18 +71,19 @@ class ResidentCells(Residents):
         scaled[:, k:] = path.centers[:, k:]
         city_cost, tilted_sse, sse = found.history.T / self.scale**2
         return replace(
-            path, centers=scaled, tilted_sse=tilted_sse, sse=sse, city_cost=city_cost, error=found.left
-        )
+            path, centers=scaled, tilted_sse=tilted_sse, sse=sse, city_cost=city_cost, error=found.left,
+            arrangement=found.arrangement,
+        )  # fmt: skip
 
     def measured(
         self, centers: Sequence[Floats], t: Sequence[float], standard: float | None, report: Progress = silent
     ) -> list[Evaluation]:
         """Every measure of several sets of facilities, in metres, from one pass over all rows."""
         if self.rows is None:
-            msg = "The rows are not there any more."
+            msg = "The rows are no longer available."
             raise PartitionError(msg)
         most = max(len(each) for each in centers)
-        # sets of different size in one pass: the last facility is repeated, and serves nobody twice
+        # for sets of different size in one pass, the last facility is repeated; the copies serve nobody
         filled = np.stack([np.vstack([each, *[each[-1:]] * (most - len(each))]) for each in centers])
         with over_rows(self.rows, self.scheduler) as passes:
             found = evaluate_settings(passes, filled, np.array(t), standard, report)
@@ -90,13 +91,13 @@ class ResidentCells(Residents):
 
 
 def _shortened(found: Evaluation, k: int) -> Evaluation:
-    """An evaluation without the facilities that were repeated: ties go to the first."""
+    """An evaluation without the repeated facilities, which serve nobody because ties go to the first."""
     arrays = ("population", "tilted_sse_by_cluster", "variance", "variance_of_distance", "max_distance")
     return replace(found, **{name: getattr(found, name)[:k] for name in arrays})
 
 
 def beyond_memory(file: Any, scheduler: str | None = None) -> bool:
-    """Whether a path means more than one file, a file elsewhere, a very large one, or one for a cluster.
+    """Whether a path means several files, a remote file, a very large one, or work for a cluster.
 
     >>> beyond_memory("homes/*.parquet"), beyond_memory("homes.csv"), beyond_memory("s3://bucket/homes.parquet")
     (True, False, True)
@@ -120,7 +121,7 @@ def beyond_memory(file: Any, scheduler: str | None = None) -> bool:
     try:
         return int(pq.read_metadata(path).num_rows) > BEYOND
     except (pa.ArrowException, OSError):
-        return False  # the reader of residents says what is wrong with it
+        return False  # `load_residents` says what is wrong with it
 
 
 def condense_residents(
@@ -133,7 +134,7 @@ def condense_residents(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> ResidentCells:
-    """Read residents beyond memory as cells: one pass for their range (if the files do not say it) and one to condense.
+    """Read residents beyond memory as cells: one pass for their range, unless the files state it, and one to condense.
 
     Parameters
     ----------
@@ -155,7 +156,7 @@ def condense_residents(
     Raises
     ------
     ResidentsError or PartitionError
-        With a sentence that names the file, row and column.
+        With a message that names the file, row and column.
     """
     report = progress or silent
     asked = file if isinstance(file, ParquetRows) else ParquetRows(os.fspath(file))
@@ -187,6 +188,7 @@ def condense_residents(
 
 
 def _rows(path: Any, columns: tuple[str, str] | None, people: str | None, change: Change | None) -> Rows:
+    """The rows of a path, transformed where they are read."""
     found = rows_of(ParquetRows(path, columns, people, change))
     assert found is not None  # noqa: S101  a path always means rows
     return found
@@ -194,22 +196,23 @@ def _rows(path: Any, columns: tuple[str, str] | None, people: str | None, change
 
 @dataclass(frozen=True)
 class Projection:
-    """From one reference system to another, wherever the rows are read."""
+    """Transforms coordinates from one reference system to another, in whichever process reads the rows."""
 
     source: str
     target: str
 
     def __call__(self, points: Floats) -> Floats:
-        """Carry points; what has no image on the map is named as a row without a finite value."""
+        """Transform points; a point that is not on the map becomes a row without a finite value, which is reported."""
         return transform(points, CRS.from_wkt(self.source), CRS.from_wkt(self.target))
 
 
 def _as_it_is(points: Floats) -> Floats:
+    """No transformation."""
     return points
 
 
 def _understood(head: pa.Table, name: str, **choices: Any) -> Residents:
-    """What the first rows are, by the reader that planners' files go through."""
+    """Recognise the columns by the first rows, with the reader of planners' files."""
     file = BytesIO()
     pq.write_table(head, file)
     given = {role: choice for role, choice in choices.items() if choice is not None}
@@ -236,7 +239,7 @@ def _columns(told: Residents, head: pa.Table) -> tuple[CRS, tuple[str, str] | No
 
 
 def _grid_of(low: Floats, high: Floats) -> Floats:
-    """Places all over a box."""
+    """Points evenly spread over a box."""
     along = [np.linspace(a, b, PLACES) for a, b in zip(low, high, strict=True)]
     return np.stack(np.meshgrid(*along), axis=-1).reshape(-1, 2)
 
@@ -244,7 +247,7 @@ def _grid_of(low: Floats, high: Floats) -> Floats:
 def _cells(
     rows: Rows, known: Condensed, crs: CRS, source: CRS, told: Report, scheduler: str | None
 ) -> ResidentCells:
-    """Cells as residents, with a report that says so."""
+    """The cells as residents, with a report that says what they stand for."""
     read = rows.n_rows or known.count
     parts = counted(len(rows.pieces), "group")
     told_of = f"The {read:,} rows, in {parts}, were condensed to {len(known.X):,} cells. Facilities and the figures of "
@@ -254,7 +257,7 @@ def _cells(
     if empty:
         notes.append(f"{counted(empty, 'row')} with a population of 0 count for nothing.")
     total = float(known.weights.sum())
-    # what else was noted is true of the first rows only
+    # other notes are true of the first rows only
     report = replace(told, rows_read=read, rows_kept=read, dropped=[], notes=notes, total_weight=total)
     lonlat = transform(known.X, crs, WGS84)
     name = rows.name.strip("“”").rpartition("/")[2]
@@ -276,7 +279,7 @@ def _cells(
 
 
 def measure_exactly(plan: "Plan", i: int, standard: float | None = None, report: Progress = silent) -> "Plan":
-    """The plan with the figures of setting i, and of what it is compared with, from one pass over all rows.
+    """The plan with exact figures for setting i and for the reference, from one pass over all rows.
 
     Distances of single residents stay those of cells. A plan for residents in memory is returned as it is.
     """
@@ -299,10 +302,12 @@ def measure_exactly(plan: "Plan", i: int, standard: float | None = None, report:
     baseline, reference = plan._evaluate_baseline, plan._evaluate_reference
 
     def with_exact(cells: Evaluation, asked: float | None, key: str) -> Evaluation:
+        """The evaluation on cells, with the figures that are known exactly."""
         names = [name for name in EXACT if name != "share_within" or asked == standard]
         return replace(cells, **{name: getattr(exact[key], name) for name in names})
 
     def evaluation(at: int, asked: float | None) -> Evaluation:
+        """An evaluation of the plan, exact at setting i."""
         cells = on_cells(at, asked)
         return with_exact(cells, asked, "plan") if at == i else cells
 

@@ -1,4 +1,4 @@
-"""What would have been planned by straight lines, and what it costs along the streets."""
+"""Compare a plan along streets with one made by straight lines, measured along the same streets."""
 
 from dataclasses import dataclass, replace
 
@@ -13,7 +13,7 @@ from tkm_core.progress import Progress
 
 @dataclass(frozen=True, eq=False)
 class ByStraightLines:
-    """A plan beside what would have been planned by straight lines: the same rules but for how distance is measured.
+    """A plan and its counterpart by straight lines: the same rules, except for how distance is measured.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class ByStraightLines:
     straight: Plan
 
     def lonlat(self, i: int) -> Floats:
-        """Where facilities would stand at the plan's setting i, in degrees: moved to the nearest junction or site."""
+        """The straight-line facilities at the plan's setting i, moved to the nearest junction or site; in degrees."""
         t = float(self.plan.t[i])
         found = self.straight.with_stop(t)
         lonlat = found.centers_lonlat(found.index(t)).copy()
@@ -42,7 +42,7 @@ class ByStraightLines:
 
 
 def by_straight_lines(plan: Plan, progress: Progress | None = None) -> ByStraightLines:
-    """Plan once more by straight lines, with the same facilities, rules and settings of the dial.
+    """Plan again by straight lines, with the same facilities, rules and settings of the dial.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def by_straight_lines(plan: Plan, progress: Progress | None = None) -> ByStraigh
     True
     """
     if plan.rules.straight:
-        msg = "This plan goes by straight lines itself: there is nothing to compare."
+        msg = "This plan is itself measured in straight lines: there is nothing to compare."
         raise ValueError(msg)
     straight = make_plan(
         plan.residents, plan.k, t=plan.t, fixed_lonlat=plan.existing.lonlat, fixed_names=plan.existing.names,

@@ -1,4 +1,4 @@
-"""Catchments: who and what lies within some minutes of the facilities of a plan, along its streets."""
+"""Catchments (isochrones): the people and streets within some minutes of a plan's facilities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ MINUTES = (5.0, 10.0, 15.0, 20.0)
 
 @dataclass(frozen=True, eq=False)
 class Reached:
-    """What lies within some minutes of a facility, or of the nearest of all.
+    """The catchment of one facility, or of all together, for one limit of minutes.
 
     Attributes
     ----------
     minutes : float
         The limit.
     people : float
-        How many live within it.
+        People who live within it.
     share : float
-        Of all people.
+        Their share of all people.
     km : float
         Length of the streets within it.
     shape : shapely.MultiPolygon
@@ -39,9 +39,9 @@ class Reached:
 def catchments(
     plan: Plan, i: int, facility: int | None = None, minutes: Sequence[float] = MINUTES
 ) -> list[Reached]:
-    """What lies within some minutes of one facility, or of the nearest of all, at a setting of the dial.
+    """The catchments of one facility, or of all together, at a setting of the dial.
 
-    Minutes are those of the plan's mode of travel and in its direction, also where the plan itself goes by metres.
+    Minutes are for the plan's mode and direction of travel, even if the plan itself uses metres.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def catchments(
     """
     travel, home = plan.rules.travel, plan.residents
     if not isinstance(travel, AlongStreets):
-        msg = "Catchments lie along streets: this plan does not go along any."
-        raise ValueError(msg)  # noqa: TRY004  a plan that goes another way is no wrong type
+        msg = "Catchments follow streets, and this plan is not measured along any: give streets."
+        raise ValueError(msg)  # noqa: TRY004  a plan without streets is not a wrong type
     lonlat = plan.centers_lonlat(i)
     if facility is not None:
         if not 0 <= facility < len(lonlat):
@@ -86,7 +86,7 @@ def catchments(
     streets = travel.streets
     joined = streets.join(lonlat)
     nearest = streets.travel_times(travel.joined(home), joined, direction=travel.direction).min(axis=1)
-    # from where people get to the facility, or whom it reaches in time
+    # where people can come from in time, or where the facility's staff can get to
     outwards = "back" if travel.direction == "there" else "there"
     total = home.weights.sum()
     found = []

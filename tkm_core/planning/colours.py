@@ -6,8 +6,7 @@ from scipy.spatial import Delaunay, QhullError
 from tkm_core.arrays import Floats, Ints
 
 COLOURS = 9  # that can be told apart on a map
-# Pairs of them that look alike as the pale fill of an area, in the light or in the dark theme: no neighbours if it can
-# be helped.
+# Pairs that look alike as the pale fill of an area, in the light or the dark theme: neighbours avoid them if possible.
 ALIKE = ((0, 7), (1, 6), (1, 8), (2, 7), (2, 8))
 
 
@@ -31,14 +30,14 @@ def neighbours(sites: Floats) -> Ints:
 
 
 def apart(path: Floats, count: int = COLOURS) -> Ints:
-    """Colours for facilities, such that no two that are neighbours at any setting have the same.
+    """Colours for facilities such that no two that are neighbours at any setting share one.
 
     Parameters
     ----------
     path : ndarray of shape (m, f, 2)
         Facilities at every setting of the dial.
     count : int
-        Number of colours. Where they are too few, those share one that are neighbours at the fewest settings.
+        Number of colours. If they are too few, facilities share one that are neighbours at the fewest settings.
 
     Returns
     -------
@@ -65,11 +64,11 @@ def apart(path: Floats, count: int = COLOURS) -> Ints:
         if max(one, other) < count:
             alike[one, other] = alike[other, one] = 1
     colours = np.full(facilities, -1)
-    near = np.zeros((facilities, count))  # settings at which a colour that looks like it is next door
-    clashes = np.zeros((facilities, count))  # settings at which a colour is next door
+    near = np.zeros((facilities, count))  # settings at which a neighbour has a similar colour
+    clashes = np.zeros((facilities, count))  # settings at which a neighbour has the colour
     used = np.zeros(count)
     for _ in range(facilities):
-        # whose neighbours have the most colours has the least choice, so it chooses first
+        # the facility with the fewest colours left chooses first
         busy = np.where(colours < 0, (clashes > 0).sum(axis=1) + meet.sum(axis=1) / (meet.sum() + 1), -1.0)
         chosen = int(np.argmax(busy))
         colour = int(np.lexsort((used, near[chosen], clashes[chosen]))[0])

@@ -1,4 +1,4 @@
-"""Where the fairness dial stops: evenly along the trade-off, from the lowest average to the shortest longest trip."""
+"""Choose the settings of t on the fairness dial: evenly spaced along the trade-off curve."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -20,20 +20,21 @@ PLAN_T: Floats = np.array(
 """Round settings, for where t is chosen without a plan."""
 PLAN_T.flags.writeable = False
 STOPS = 45
-CELLS = 3_000  # that stand for more residents while the stops are looked for
-# In units of one over the mean squared distance at t = 0 the same range of t serves every city and every k.
+CELLS = 3_000  # cells that stand for more residents while the stops are chosen
+# In units of 1 / (mean squared distance at t = 0), the same range of t suits every city and every k.
 WEAKEST, STRONGEST, SCANNED = 0.01, 300.0, 25
-STEEPEST = 0.06  # of the trade-off between two scanned t: a jump is no reason for many stops
-EVENLY = 0.3  # of the stops are spread evenly over log t: the scan is coarser than the plan
+# The largest share of the trade-off counted between two scanned t, since a jump needs no extra stops.
+STEEPEST = 0.06
+EVENLY = 0.3  # share of the stops spread evenly over log t, since the scan is coarser than the plan
 FIGURES = 2  # significant digits of t: short enough to be read out
-MOVED = 0.004  # of the root mean squared distance: a plan in which no facility moves farther is the same plan
+MOVED = 0.004  # share of the root mean squared distance: if no facility moves farther, it is the same plan
 
 
 def dial_stops(residents: Residents, k: int, baseline: Floats, people: Floats | None = None) -> Floats:
     """Settings of t between which a plan changes by about the same amount.
 
-    The trade-off is scanned quickly: from the lowest-average plan up and down over 25 values of t, by descent alone.
-    Stops are then placed evenly along the curve of average against longest trip.
+    A quick scan follows the trade-off from the lowest-average plan up and down 25 values of t, by descent alone.
+    Stops are then spaced evenly along the curve of average trip against longest trip.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def dial_stops(residents: Residents, k: int, baseline: Floats, people: Floats | 
     Returns
     -------
     ndarray of shape (m,)
-        From 0 to infinity, in the units of the scaled map; 0 alone where there is nothing to choose.
+        From 0 to infinity, in the units of the scaled map; only 0 if there is nothing to choose.
 
     Examples
     --------
@@ -68,10 +69,10 @@ def dial_stops(residents: Residents, k: int, baseline: Floats, people: Floats | 
         cells = gather(points, weights, CELLS)
         points, weights = cells.xy, cells.weights
     unit = evaluate(points, baseline, sample_weight=weights).sse
-    if not unit > 1e-12:  # everyone lives where a facility stands
+    if not unit > 1e-12:  # everyone lives at a facility
         return np.zeros(1)
     tilts = np.array([0.0, *np.geomspace(WEAKEST, STRONGEST, SCANNED), np.inf])
-    across = np.linspace(0.0, 1.0, len(tilts))  # as log t, with the two ends one step beyond
+    across = np.linspace(0.0, 1.0, len(tilts))  # by log t, with 0 and infinity one step beyond
     curve = _scan(Problem.of(points, weights, k), baseline, tilts / unit)
     spread = np.ptp(curve, axis=0)
     steps = np.linalg.norm(np.diff(curve / np.where(spread > 0, spread, 1.0), axis=0), axis=1)
@@ -87,7 +88,7 @@ def dial_stops(residents: Residents, k: int, baseline: Floats, people: Floats | 
 
 
 def site_stops(unit: float) -> Floats:
-    """Settings of t over given sites, before those at which nothing changes are left out.
+    """Candidate settings of t for plans on sites; those at which nothing changes are dropped later.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def site_stops(unit: float) -> Floats:
 def settings_of(
     t: npt.ArrayLike | None, with_t: float | None, stops: Callable[[], Floats]
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """The settings of the dial in order, each once, and which of them were asked for.
+    """The settings of the dial, sorted and without repeats, and which of them were asked for.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def settings_of(
 
 
 def _scan(problem: Problem, start: Floats, grid: Floats) -> Floats:
-    """Average and longest trip at every t of a grid, walked up from `start` and down again, the lower cost kept."""
+    """Average and longest trip at every t of a grid, by descent up from `start` and down again, keeping the cheaper."""
     best: list[Descent] = []
     for t in grid:
         best.append(descend(problem, best[-1].centers if best else start, t))
@@ -168,7 +169,7 @@ def distinct(centers: Floats, sse: Floats, asked: npt.NDArray[np.bool_]) -> npt.
 def stop_between(
     path: TiltedPath, residents: Residents, k: int, t: float, criterion: str, people: Floats | None = None
 ) -> TiltedPath:
-    """A path with one more setting: the lower of the descents from the plans on either side.
+    """A path with one more setting: the cheaper of the descents from the plans on either side.
 
     Parameters
     ----------
@@ -203,7 +204,7 @@ def stop_between(
 
 
 def chosen_between(path: TiltedPath, t: float, cost: Callable[[int], float]) -> tuple[TiltedPath, Ints]:
-    """A path with one more setting: the cheaper of the plans on either side, as it is; and where each comes from.
+    """A path with one more setting, which repeats the cheaper of its neighbours; and the index of each plan's source.
 
     Parameters
     ----------
@@ -212,7 +213,7 @@ def chosen_between(path: TiltedPath, t: float, cost: Callable[[int], float]) -> 
     t : float
         Not yet on the path.
     cost : callable
-        What the facilities of a setting cost at t.
+        Cost at t of the facilities of a setting.
     """
     at = int(np.searchsorted(path.t, t))
     sides = [side for side in (at - 1, at) if 0 <= side < len(path.t)]
@@ -224,7 +225,7 @@ def chosen_between(path: TiltedPath, t: float, cost: Callable[[int], float]) -> 
 
 
 def nearest_stop(stops: Floats, t: float) -> int:
-    """Number of the stop nearest to t in proportion; t twice beyond the last finite stop is infinity.
+    """Index of the stop nearest to t by ratio; more than twice the last finite stop counts as infinity.
 
     Examples
     --------

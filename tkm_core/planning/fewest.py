@@ -1,4 +1,4 @@
-"""The fewest facilities so that nobody is farther than a given distance, with the proof that fewer do not do."""
+"""The fewest facilities such that nobody is farther than a given distance, with a proof that fewer are too few."""
 
 import math
 from dataclasses import dataclass
@@ -19,29 +19,27 @@ from tkm_core.residents import Residents, scaled_sites
 from tkm_core.sites import FewestSites, UnreachableError, fewest_sites, lattice, site_path
 from tkm_core.wording import counted
 
-CELLS = 3_000  # places of residents on a free map that are looked at; cells stand for more
-POINTS = (
-    2_500,
-    10_000,
-)  # of the lattices over a free map: the first, and a finer one if it leaves something open
-FINE = 8.0  # meshes within the reach
-MORE = 8  # facilities beyond what distance alone asks for that are tried where room is limited
+CELLS = 3_000  # the most places of residents on a free map; more are merged into cells
+# Points of the lattice over a free map: the first, and a finer one if that leaves a gap.
+POINTS = (2_500, 10_000)
+FINE = 8.0  # the mesh is at most the reach divided by this
+MORE = 8  # extra facilities that are tried if room is limited
 
 
 @dataclass(frozen=True, eq=False)
 class Fewest:
-    """The answer to "how many facilities, so that nobody is farther than this?".
+    """The fewest facilities such that nobody is farther than a given distance.
 
     Attributes
     ----------
     reach : float
         The farthest that anybody may have to go, in metres or minutes.
     number : int or None
-        New facilities that are enough; None if no number was found.
+        Number of new facilities that are enough; None if no number was found.
     bound : int
-        So many are proven to be needed.
+        Number of new facilities that are proven to be needed.
     lonlat : ndarray of shape (number, 2)
-        Where they may stand.
+        Where they could stand.
     among : str
         Which places were compared: "these sites"; "" if facilities may stand anywhere.
     """
@@ -67,11 +65,11 @@ def fewest_facilities(
     seconds: float = 20.0,
     progress: Progress | None = None,
 ) -> Fewest:
-    """The fewest new facilities so that nobody is farther than ``reach`` from one.
+    """The fewest new facilities such that nobody is farther than ``reach`` from one.
 
-    Over given sites the answer is exact. On a free map it is found on a lattice: a plan there is a plan, and
-    whatever stands anywhere could move to the next point of the lattice, so that nobody goes more than half a
-    diagonal of its mesh farther. Both together say how many are enough, and how many are too few.
+    On given sites the answer is exact. On a free map it is found on a lattice. A plan on the lattice shows how many are
+    enough. Moving any plan to the nearest lattice points adds at most half a diagonal of the mesh to a trip; so with
+    that much more reach, the lattice also shows how many are too few.
 
     Parameters
     ----------
@@ -79,11 +77,11 @@ def fewest_facilities(
     reach : float
         In metres, or in minutes where the rules measure times.
     rules : Rules
-        What a plan has to follow.
+        Rules of the plan.
     fixed_lonlat : array-like of shape (f, 2), optional
         Existing facilities that stay, in degrees: they serve as well and are not counted.
     seconds : float
-        How long to look for a proof, about.
+        About how long to search for a proof.
     progress : callable, optional
         As in `make_plan`.
 
@@ -116,7 +114,7 @@ def fewest_facilities(
 
 
 def _on_spots(task: Task, reach: float, seconds: float) -> Fewest:
-    """Over candidate sites, or the junctions of streets that are compared: exactly."""
+    """The exact answer on candidate sites, or on the junctions that are compared."""
     home, fixed = task.residents, task.lonlat(task.fixed)
     spots = spots_for(task, fixed)
     table = table_for(task, home, spots, fixed, 0.0, 0.4)
@@ -135,16 +133,17 @@ def _on_spots(task: Task, reach: float, seconds: float) -> Fewest:
 
 
 def _where(spots: Spots) -> str:
+    """Which places the answer is about."""
     return f"the {counted(len(spots), 'place')}" if len(spots) > 1 else "the only place"
 
 
 def _on_map(task: Task, reach: float, seconds: float) -> Fewest:
-    """On a free map: enough on a lattice, and too few on a lattice with half its diagonal more."""
+    """The answer on a free map: how many are enough on a lattice, and too few with half a diagonal more reach."""
     home, rules = task.residents, task.rules
     live = home.weights > 0
     cells = gather(home.xy[live], home.weights[live], CELLS)
     stand = home.to_xy(task.fixed)
-    around = reach if rules.zoned else 0.0  # the nearest allowed place may lie beside the city
+    around = reach if rules.zoned else 0.0  # the nearest allowed place may lie outside the city
     low, high = cells.xy.min(axis=0) - around, cells.xy.max(axis=0) + around
     sides = np.maximum(high - low, reach / FINE)
     enough: tuple[int, Floats] | None = None
@@ -159,7 +158,7 @@ def _on_map(task: Task, reach: float, seconds: float) -> Fewest:
             better = _cover(cells.xy, reach - cells.reach, places, stand, seconds / 4, part(told, 0.0, 0.5))
             if better is not None and (enough is None or better.number < enough[0]):
                 enough = better.number, home.to_lonlat(places[better.sites])
-        # a facility that stands anywhere moves to a point of the lattice, and those there go half a diagonal farther
+        # moving a facility to the lattice makes a trip at most half a diagonal longer
         farther = reach + cells.reach + mesh / math.sqrt(2)
         least = _cover(cells.xy, farther, points, stand, seconds / 4, part(told, 0.5, 1.0))
         bound = max(bound, 0 if least is None else least.bound)
@@ -175,7 +174,7 @@ def _on_map(task: Task, reach: float, seconds: float) -> Fewest:
 def _cover(
     homes: Floats, reach: Floats, places: Floats, stand: Floats, seconds: float, report: Progress
 ) -> FewestSites | None:
-    """The fewest of some places so that everyone is within a reach of their own; None if no number is enough."""
+    """The fewest places such that everyone has one within their own reach; None if no number is enough."""
     apart = cdist(homes, np.concatenate([places, stand])) - reach[:, None]
     table = np.where(apart <= 0, 0.0, np.inf)
     fixed = np.arange(len(places), table.shape[1])
@@ -186,7 +185,7 @@ def _cover(
 
 
 def _enough_room(task: Task, lonlat: Floats) -> tuple[int, Floats] | None:
-    """As many facilities at each place as those need who live nearest; None if some would serve too few."""
+    """Facilities at each place, as many as the people nearest to it need; None if one would serve too few."""
     home, most = task.residents, task.rules.most
     places = np.concatenate([home.lonlat_to_xy(lonlat), home.to_xy(task.fixed)])
     load = np.bincount(cKDTree(places).query(home.xy)[1], home.weights, len(places))
@@ -195,13 +194,13 @@ def _enough_room(task: Task, lonlat: Floats) -> tuple[int, Floats] | None:
     )
     if (load < task.rules.least * copies).any():
         return None
-    copies[len(lonlat) :] -= 1  # these stand already
+    copies[len(lonlat) :] -= 1  # one each exists already
     which = np.repeat(np.arange(len(places)), copies.astype(np.int64))
     return len(which), home.to_lonlat(places[which])
 
 
 def _needed_for_room(task: Task) -> int:
-    """How many new facilities have room for everyone, if all could be reached."""
+    """How many new facilities are needed for room alone, if everyone could reach all of them."""
     most = task.rules.most
     if not 0 < most < math.inf:
         return 0
@@ -209,7 +208,7 @@ def _needed_for_room(task: Task) -> int:
 
 
 def _with_room(task: Task, found: Fewest, table: Floats, spots: Spots, columns: Ints) -> Fewest:
-    """The same where facilities have limited room: as many more as it takes, the fewest that were found."""
+    """The same with limited room: facilities are added until there is room for everyone."""
     room = task.rules.room(table.shape[1], np.append(spots.own, np.full(len(columns), np.inf)))
     if room is None or found.number is None:
         return found

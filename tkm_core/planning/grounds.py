@@ -1,4 +1,4 @@
-"""What a plan under rules stands on: the places it uses, its scale, what is proven, and what has to be said."""
+"""What a plan under rules is based on: its places, its scale, what is proven, and remarks for planners."""
 
 from dataclasses import dataclass, replace
 
@@ -12,7 +12,7 @@ PROVED = 1e-8  # relative gap at which a plan counts as proven best
 
 @dataclass(frozen=True, eq=False)
 class Grounds:
-    """What a plan that follows rules stands on.
+    """What a plan under rules is based on.
 
     Attributes
     ----------
@@ -23,13 +23,13 @@ class Grounds:
     places : int ndarray of shape (m, k + n_existing) or None
         Which of them each facility stands on at every setting.
     cost, bound : ndarray of shape (m,) or None
-        City-wide cost of the plan by which it was chosen, and what no plan on the same sites can be lower than.
+        City-wide cost of the chosen plan, and a lower bound on that of any plan on the same sites.
     among : str
         Which plans the bound is about: "these sites".
     made : str
         How the lowest-average plan was made.
     remarks : tuple of str
-        What has to be said about the plan: who lives far from any street, which sites were left out.
+        Remarks for planners: who lives far from any street, which sites were left out.
     """
 
     scale: float
@@ -43,7 +43,7 @@ class Grounds:
 
     @property
     def gap(self) -> Floats | None:
-        """By what share of its cost each plan could be better at most."""
+        """The largest share of its cost by which each plan could be improved."""
         if self.cost is None or self.bound is None:
             return None
         below = np.maximum(self.cost - self.bound, 0.0)
@@ -63,7 +63,7 @@ class Grounds:
         return f"No plan on {self.among} can be more than {shown} % better."
 
     def at(self, which: Ints) -> "Grounds":
-        """The same for some of the settings, or for some of them twice."""
+        """The same for selected settings, which may repeat."""
         places = None if self.places is None else self.places[which]
         cost, bound = (None if one is None else one[which] for one in (self.cost, self.bound))
         return replace(self, places=places, cost=cost, bound=bound)

@@ -1,4 +1,4 @@
-"""How each group of residents (district, income band) fares under a plan, next to what the plan is compared with."""
+"""How each group of residents (district, income band) fares under a plan, compared with the reference."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""How many facilities: every measure against k, the plan next to what it is compared with."""
+"""How many facilities to open: every measure against k, for the plan and its reference."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from tkm_core.planning.travel import ByTable
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents
 
-SAMPLE = 20_000  # residents that stand for more
+SAMPLE = 20_000  # the most residents; a random sample stands for more
 
 
 @dataclass(frozen=True)
 class Count:
-    """What k new facilities mean: the measures of the plan and of what it is compared with, in metres."""
+    """Measures of a plan with k new facilities, and of its reference, in metres."""
 
     k: int
     tilted: Mapping[str, float]
@@ -30,7 +30,7 @@ class Count:
 
 
 def measure(plan: Plan, t: float, standard: float | None = None) -> Count:
-    """The measures of one plan at t, or where residents are very many at the setting nearest to it."""
+    """The measures of one plan at t, or at the nearest setting if there are very many residents."""
     plan = plan.with_stop(t)
     i = plan.index(t)
     return Count(
@@ -42,15 +42,16 @@ def measure(plan: Plan, t: float, standard: float | None = None) -> Count:
 
 
 def _measures(found: Evaluation) -> dict[str, float]:
+    """The measures that are shown against k."""
     return {
         name: float(getattr(found, name)) for name in shown_in(COUNTED) if getattr(found, name) is not None
     }
 
 
 def sampled(residents: Residents, most: int = SAMPLE, seed: int = 0, *, rules: Rules = FREE) -> Residents:
-    """Residents, or so many of them drawn at random by weight where there are more.
+    """The residents, or a random sample of `most` of them drawn by weight if there are more.
 
-    All of them where a rule is about each of them: a travel table, limited room, groups that count the same.
+    No sample is drawn if a rule concerns every resident: a travel table, limited room, groups that count the same.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def compare_counts(
     left_out: dict[int, str] | None = None,
     progress: Progress | None = None,
 ) -> list[Count]:
-    """Solve for every k, and measure.
+    """Make and measure a plan for every k.
 
     Parameters
     ----------
@@ -90,11 +91,11 @@ def compare_counts(
         Service standard in metres.
     random_state : int
     rules : Rules
-        What the plans have to follow.
+        Rules of the plans.
     plan_for : callable, optional
-        Gives the plan for k where it is made or kept elsewhere; by default it is made here.
+        Returns the plan for k, if it is made or kept elsewhere; by default it is made here.
     left_out : dict, optional
-        Takes up the numbers that the rules do not allow, and why. Without it, the first of them is an error.
+        Collects the numbers that the rules do not allow, and why. Without it, the first of them is an error.
     progress : callable, optional
         As in `make_plan`.
 
@@ -118,6 +119,7 @@ def compare_counts(
     for number, k in enumerate(counts):
 
         def told(done: float, text: str, number: int = number, k: int = k) -> None:
+            """Progress of one k as progress of all."""
             if progress is not None:
                 progress((number + done) / len(counts), f"k = {k}: {text}")
 

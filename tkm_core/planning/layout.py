@@ -1,4 +1,4 @@
-"""Where the facilities of a plan stand and what they are called, at every setting of the dial."""
+"""Positions, numbers, names and colours of a plan's facilities at every setting of the dial."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +24,7 @@ NONE_EXISTING = Existing(np.empty((0, 2)), (), Report())
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Layout(Shown):
-    """The facilities of a plan: where they stand, what they are, and what they are called. `Plan` builds on it."""
+    """The facilities of a plan: where they are, what kind they are, and what they are called. `Plan` builds on it."""
 
     residents: Residents
     k: int
@@ -43,7 +43,7 @@ class Layout(Shown):
 
     @property
     def t(self) -> Floats:
-        """Settings of the dial, shape (m,): from 0 to infinity, other ones in every plan."""
+        """Settings of the dial, shape (m,): from 0 to infinity; they differ from plan to plan."""
         return self.path.t
 
     @property
@@ -92,13 +92,13 @@ class Layout(Shown):
         return Serving(self.residents, self.rules, self.scale, known)
 
     def places(self, i: int) -> Ints | None:
-        """The numbers of the facilities' places at setting i among `grounds.known`; None where they may be anywhere."""
+        """Indices of the facilities' places in `grounds.known` at setting i; None if they may be anywhere."""
         if self.grounds is None or self.grounds.places is None:
             return None
         return self.grounds.places[i]
 
     def site_of(self, i: int) -> Ints:
-        """Which candidate site each facility stands on at setting i, counted from 0; -1 for one that is on none."""
+        """Index of the candidate site of each facility at setting i, counted from 0; -1 for one on no site."""
         places = self.places(i)
         if places is None or self.grounds is None or self.grounds.known is None:
             return np.full(self.k + self.n_existing, -1)
@@ -106,17 +106,17 @@ class Layout(Shown):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What has to be said about the plan: who lives far from any street, which sites were left out."""
+        """Remarks for planners: who lives far from any street, which sites were left out."""
         return () if self.grounds is None else self.grounds.remarks
 
     @property
     def bound(self) -> Floats | None:
-        """The least city-wide cost any plan can have, shape (m,), in units of ``scale`` squared; None if unknown."""
+        """Lower bound on the city-wide cost of any plan, shape (m,), in units of ``scale`` squared; None if unknown."""
         return None if self.grounds is None else self.grounds.bound
 
     @property
     def gap(self) -> Floats | None:
-        """By what share of its cost each plan could be better at most, shape (m,); None if nothing is proven."""
+        """The largest share of its cost by which each plan could be improved, shape (m,); None if nothing is proven."""
         return None if self.grounds is None else self.grounds.gap
 
     def proof(self, i: int) -> str:
@@ -125,7 +125,7 @@ class Layout(Shown):
 
     @property
     def average(self) -> Reference:
-        """The lowest-average plan as what this plan is compared with, and how it was made."""
+        """The lowest-average plan as a reference, with how it was made."""
         return AVERAGE if self.grounds is None else Reference("average", made=self.grounds.made)
 
     @cached_property
@@ -163,7 +163,7 @@ class Layout(Shown):
         ]
 
     def title(self, j: int, i: int | None = None) -> str:
-        """Facility j in words, text from outside included: "New facility 25", "Existing facility 3, Main Library".
+        """Facility j in words: "New facility 25", "Existing facility 3, Main Library"; names are not escaped.
 
         With a setting of the dial, a new facility has the name of the site on which it stands.
         """
@@ -173,7 +173,7 @@ class Layout(Shown):
 
     @cached_property
     def today_xy(self) -> Floats:
-        """What is there today, closed ones included, in metres."""
+        """The facilities of today, including those the plan closes, in metres."""
         return self.residents.to_xy(scaled_sites(self.residents, self.existing.lonlat[: self.n_today]))
 
     @property
@@ -182,7 +182,7 @@ class Layout(Shown):
         return float(self.residents.weights.sum())
 
     def index(self, t: float) -> int:
-        """Index of the setting nearest to t in proportion."""
+        """Index of the setting nearest to t by ratio."""
         return nearest_stop(self.t, t)
 
     def centers_xy(self, i: int) -> Floats:
@@ -210,7 +210,7 @@ class Layout(Shown):
 
     @cached_property
     def straight_xy(self) -> Floats:
-        """Facilities of k-means++ by straight lines, moved to where the rules let them stand, in metres."""
+        """Facilities of k-means++ by straight lines, moved to where the rules allow them, in metres."""
         home, fixed = self.residents, self.baseline[self.k :]
         if not self.k:
             return self.baseline_xy
@@ -220,7 +220,7 @@ class Layout(Shown):
 
     @cached_property
     def reference_xy(self) -> Floats:
-        """Facilities of what the plan is compared with, in metres."""
+        """Facilities of the reference, in metres."""
         if self.reference.kind == "average":
             return self.baseline_xy
         if self.reference.kind == "today":
@@ -231,7 +231,7 @@ class Layout(Shown):
 
     @cached_property
     def reference_lonlat(self) -> Floats:
-        """Those facilities of the reference that the plan does not have, in degrees: what the map shows beside it."""
+        """Facilities of the reference that the plan does not have, in degrees, for the map."""
         if self.reference.kind == "average":
             return self.baseline_lonlat[: self.k]
         if self.reference.kind == "today":

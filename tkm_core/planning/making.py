@@ -1,4 +1,4 @@
-"""Make a plan: the lowest-average sites, the stops of the dial, and the facilities at every one of them."""
+"""`make_plan`: find the lowest-average plan, choose the stops of the dial, and place facilities at each stop."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from tkm_core.arrays import Floats
 from tkm_core.clustering import TiltedPath, tilted_path
@@ -25,8 +24,8 @@ from tkm_core.residents import Existing, Report, Residents, load_residents, scal
 from tkm_core.sites import Capacity
 from tkm_core.wording import counted
 
-# The paper's tilted SSE adds up clusters: as the dial turns up it may let the farthest resident down again for the sake
-# of smaller clusters elsewhere. The city-wide cost hardly does (benchmarks/criterion.py).
+# The paper's tilted SSE sums over clusters, so a larger t may move the farthest resident farther away again in favour
+# of smaller clusters elsewhere. With the city-wide cost that hardly happens (benchmarks/criterion.py).
 PLAN_CRITERION = "city"
 
 
@@ -61,7 +60,7 @@ def make_plan(
         Anything but `Residents` goes through `load_residents` with its guesses; to choose columns, call it yourself.
         A folder or glob of Parquet files, or one too large for memory, is condensed to cells instead.
     k : int
-        Number of new facilities; 0 where facilities exist asks how things stand without new ones.
+        Number of new facilities; 0 evaluates existing facilities alone.
     t : array-like of shape (m,), optional
         Settings of the dial; by default up to 45 from 0 to infinity, placed where the plan changes.
     criterion : {"city", "cluster"}, default="city"
@@ -73,11 +72,11 @@ def make_plan(
     closed : sequence of int, optional
         Which of the existing facilities the plan closes, counted from 0.
     pinned : int, default=0
-        How many of the last ones in `fixed_lonlat` are pinned by hand: they stay as well, but are not there today.
+        How many at the end of `fixed_lonlat` are pinned by hand: they stay as well, but do not exist yet.
     with_t : float, optional
         A setting that is added to those of the default dial.
     streets : Streets, AlongStreets or path of a road file, optional
-        Distances are measured along these streets; `AlongStreets` says whether in minutes or metres, and which way.
+        Measure distances along these streets; `AlongStreets` chooses minutes or metres, and the direction.
     travel : TravelTable, optional
         The planner's own table of distances or times, from `read_travel`: one column for each site, then one for each
         existing facility that is not among the sites.
@@ -88,9 +87,9 @@ def make_plan(
     capacity : float or Capacity, optional
         The most people a facility may serve; ``Capacity(most, least)`` for both limits.
     equal_groups : bool, default=False
-        Whether every group of residents counts the same in placing, however many people it has. Figures stay by people.
+        Whether every group counts the same in placing, however many people it has. Measures still count people.
     rules : Rules, optional
-        All of that in one value, instead.
+        All these rules in one object, instead of the single arguments.
     prove : float, default=0
         Seconds to spend on proving how good a plan on sites is; see `Plan.proof`.
     random_state : int, default=0
@@ -128,7 +127,7 @@ def make_plan(
     if criterion != PLAN_CRITERION and not follow.plain:
         msg = "Plans on sites, along streets, in zones or with limited room go by the city-wide cost: criterion='city'."
         raise ValueError(msg)
-    existing = _existing(_at_columns(given, pinned, follow, residents), fixed_names, pinned)
+    existing = _existing(at_columns(given, pinned, follow, residents), fixed_names, pinned)
     shut = _closed(closed, existing)
     _check(residents, k, random_state, least=0 if len(existing) else 1, anywhere=follow.sites is None)
     stay = [number for number in range(len(existing)) if number not in shut]
@@ -136,7 +135,7 @@ def make_plan(
         msg = "This plan closes every facility and opens none: open one, or leave one open."
         raise ValueError(msg)
     task = Task(
-        residents, int(k), follow, scaled_sites(residents, existing.lonlat)[stay], _counted(residents, follow), t,
+        residents, int(k), follow, scaled_sites(residents, existing.lonlat)[stay], follow.people(residents), t,
         with_t, int(random_state), report, prove,
     )  # fmt: skip
     if follow.plain:
@@ -161,12 +160,17 @@ def make_plan(
         follow,
         grounds,
     )
-    usual = usual_reference(existing)
+    return compared_as_usual(plan)
+
+
+def compared_as_usual(plan: Plan) -> Plan:
+    """A plan next to what it is compared with by default: today, where something exists and everyone gets there."""
+    usual = usual_reference(plan.existing)
     return plan.against(AVERAGE if usual == TODAY and plan.today is None else usual)
 
 
 def _anywhere(task: Task, criterion: str) -> tuple[TiltedPath, Floats]:
-    """A plan that is free: where facilities stand at every setting, and in the lowest-average plan."""
+    """A plan without rules: facilities at every setting, and those of the lowest-average plan."""
     residents, k, fixed, report = task.residents, task.k, task.fixed, task.report
     if not k:
         return _standing(residents, fixed), fixed
@@ -194,7 +198,7 @@ def _anywhere(task: Task, criterion: str) -> tuple[TiltedPath, Floats]:
 
 
 def _under_rules(task: Task) -> Placed:
-    """A plan that follows rules: on sites, along streets, in zones, with limited room."""
+    """A plan under rules: on sites, along streets, in zones, with limited room."""
     if not task.k:
         return place_nothing(task)
     rules = task.rules
@@ -202,23 +206,8 @@ def _under_rules(task: Task) -> Placed:
     return place_on_map(task) if on_map else place_on_sites(task)
 
 
-def _counted(residents: Residents, rules: Rules) -> Floats:
-    """How much everyone counts in placing: their number, or so that every group has the same total."""
-    if not rules.equal_groups:
-        return residents.weights
-    if residents.groups is None:
-        msg = "Groups cannot count the same: these residents have no groups. Choose the column of groups (group=)."
-        raise ValueError(msg)
-    codes, names = pd.factorize(pd.Series(residents.groups, dtype=object), use_na_sentinel=False)
-    total = np.bincount(codes, residents.weights, len(names))
-    share = np.divide(
-        residents.weights.sum() / max((total > 0).sum(), 1), total, out=np.zeros(len(total)), where=total > 0
-    )
-    return residents.weights * share[codes]
-
-
-def _at_columns(given: Floats, pinned: int, rules: Rules, residents: Residents) -> Floats:
-    """Facilities pinned by hand stand at the nearest place of a travel table: it knows no other."""
+def at_columns(given: Floats, pinned: int, rules: Rules, residents: Residents) -> Floats:
+    """Move pinned facilities to the nearest place of a travel table, which knows no others."""
     if not isinstance(rules.travel, ByTable) or not 0 < pinned <= len(given):
         return given
     column, _ = rules.travel.columns(residents, given[-pinned:])
@@ -226,7 +215,7 @@ def _at_columns(given: Floats, pinned: int, rules: Rules, residents: Residents) 
 
 
 def most_facilities(residents: Residents, limit: int) -> int:
-    """How many new facilities residents can have: one for each different place where somebody lives, up to a limit.
+    """The most new facilities that make sense: one for each distinct place where somebody lives, up to a limit.
 
     Examples
     --------
@@ -234,7 +223,7 @@ def most_facilities(residents: Residents, limit: int) -> int:
     >>> most_facilities(twice, 60), most_facilities(twice, 1)
     (2, 1)
     """
-    for rows in (slice(100 * limit), slice(None)):  # the first few are enough where places differ
+    for rows in (slice(100 * limit), slice(None)):  # if places differ, the first rows are enough
         peopled = residents.xy[rows][residents.weights[rows] > 0]
         places = len(np.unique(peopled, axis=0))
         if places >= limit:
@@ -243,7 +232,7 @@ def most_facilities(residents: Residents, limit: int) -> int:
 
 
 def _check(residents: Residents, k: int, random_state: int, *, least: int, anywhere: bool) -> None:
-    """Say why k facilities cannot be placed, if so."""
+    """Raise an error that says why k facilities cannot be placed."""
     for value, lowest, name in ((k, least, "number of facilities"), (random_state, 0, "seed")):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not lowest <= value < 2**32:
             msg = f"The {name} must be a whole number from {lowest} upwards, not {value!r}."
@@ -256,7 +245,7 @@ def _check(residents: Residents, k: int, random_state: int, *, least: int, anywh
 
 
 def _existing(lonlat: Floats, names: Sequence[str], pinned: int) -> Existing:
-    """The existing facilities, if any, with as many names or none."""
+    """The existing facilities, with a name for each or none at all."""
     sites = lonlat
     if len(names) not in (0, len(sites)):
         msg = f"There are {len(sites)} existing facilities but {len(names)} names for them."
@@ -268,7 +257,7 @@ def _existing(lonlat: Floats, names: Sequence[str], pinned: int) -> Existing:
 
 
 def _closed(closed: Sequence[int], existing: Existing) -> tuple[int, ...]:
-    """Which facilities are closed, in order and each once; one that does not exist is said."""
+    """The closed facilities, sorted and without repeats; one that does not exist is an error."""
     wrong = [number for number in closed if not 0 <= number < len(existing)]
     if wrong:
         there = counted(len(existing), "existing facility", "existing facilities")
@@ -278,7 +267,7 @@ def _closed(closed: Sequence[int], existing: Existing) -> tuple[int, ...]:
 
 
 def _standing(residents: Residents, fixed: Floats) -> TiltedPath:
-    """The path of a plan without new facilities: one setting, at which the existing ones stand."""
+    """The path of a plan without new facilities: a single setting with the existing ones."""
     found = evaluate(residents.scaled, fixed, sample_weight=residents.weights)
     cost = np.array([found.sse])
     return TiltedPath(np.zeros(1), fixed[None], cost, cost, cost, np.zeros(1), np.zeros(1, np.int64))

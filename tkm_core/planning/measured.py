@@ -1,4 +1,4 @@
-"""What a plan means for residents: every measure at every setting, and the change against the reference."""
+"""Measures of a plan at every setting, and the change for residents against the reference."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ from tkm_core.planning.layout import Layout
 from tkm_core.planning.trade_off import Curve, trade_off
 from tkm_core.progress import Progress
 
-SAMPLED = 20_000  # residents by which the scale of a map is found
-KEPT_ROWS = 600_000  # residents times evaluations that a plan keeps: about 15 MB
+SAMPLED = 20_000  # residents from which the scale of the map of gains and losses is found
+KEPT_ROWS = 600_000  # residents times evaluations that a plan caches: about 15 MB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,15 +25,17 @@ class Measured(Layout):
     _curves: dict[float | None, Curve] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        # what is kept of evaluations is made again faster than it is sent
+        # cached evaluations are recomputed faster than they are sent
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_evaluate")}
 
-    @cached_property
+    @property
     def today(self) -> Evaluation | None:
-        """Every measure of what is there today; None if nothing is, or not everyone can get there."""
-        if not self.n_today or not self.serving.reaches_all(self.today_xy):
-            return None
-        return self._measure(self.today_xy, 0.0, None, limited=False)
+        """Every measure of today's facilities; None if there are none, or not everyone can reach one."""
+        return self.today_evaluation()
+
+    def today_evaluation(self, standard: float | None = None) -> Evaluation | None:
+        """Every measure of today's facilities, with the share within a service standard (metres or minutes)."""
+        return self._evaluate_today(standard)
 
     def evaluation(self, i: int, standard: float | None = None) -> Evaluation:
         """Every measure at setting i, in metres or minutes; so is `standard`, a service standard."""
@@ -44,11 +46,12 @@ class Measured(Layout):
         return self._evaluate_baseline(standard)
 
     def reference_evaluation(self, standard: float | None = None) -> Evaluation:
-        """Every measure of what the plan is compared with, in metres or minutes."""
+        """Every measure of the reference, in metres or minutes."""
         return self._evaluate_reference(standard)
 
     @cached_property
     def _evaluate(self) -> Callable[[int, float | None], Evaluation]:
+        """Cached evaluations by setting and standard."""
         keep = int(np.clip(KEPT_ROWS / len(self.residents), 4, 2 * len(self.t)))
         return lru_cache(maxsize=keep)(
             lambda i, standard: self._measure(
@@ -58,12 +61,26 @@ class Measured(Layout):
 
     @cached_property
     def _evaluate_baseline(self) -> Callable[[float | None], Evaluation]:
+        """Cached evaluations of the lowest-average plan."""
         return lru_cache(maxsize=2)(
             lambda standard: self._measure(self.baseline_xy, 0.0, standard, limited=False)
         )
 
     @cached_property
+    def _evaluate_today(self) -> Callable[[float | None], Evaluation | None]:
+        """Cached evaluations of today's facilities."""
+
+        def measured(standard: float | None) -> Evaluation | None:
+            """Evaluate today's facilities, unless somebody can reach none."""
+            if not self.n_today or not self.serving.reaches_all(self.today_xy):
+                return None
+            return self._measure(self.today_xy, 0.0, standard, limited=False)
+
+        return lru_cache(maxsize=2)(measured)
+
+    @cached_property
     def _evaluate_reference(self) -> Callable[[float | None], Evaluation]:
+        """Cached evaluations of the reference."""
         if self.reference.kind == "average":
             return self._evaluate_baseline
         return lru_cache(maxsize=2)(
@@ -107,6 +124,7 @@ class Measured(Layout):
         if not self.serving.plain:
 
             def measure(at: int, sites: Floats) -> Evaluation:
+                """Evaluate one setting of the path, or the lowest-average plan after the last."""
                 if at == len(settings):
                     return self._measure(sites, 0.0, standard, limited=False)
                 return self._measure(
@@ -124,7 +142,7 @@ class Measured(Layout):
 
     @cached_property
     def change_reach(self) -> float:
-        """Metres or minutes within which nearly all gains and losses lie (98 % of people), at whatever setting."""
+        """Metres or minutes within which 98 % of people's gains and losses lie, over all settings."""
         home = self.residents
         rows = slice(None, None, -(-len(home) // SAMPLED))
         before = self.serving.nearest(self.reference_xy, rows)

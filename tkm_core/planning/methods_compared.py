@@ -1,4 +1,4 @@
-"""The methods side by side: the same residents, measured in the same way."""
+"""Compare clustering methods on the same residents with the same measures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,20 +12,21 @@ from scipy.spatial.distance import cdist
 
 from tkm_core.arrays import Floats, Ints
 from tkm_core.evaluation import Evaluation, evaluate, neighbourhood_radius
-from tkm_core.measures import MEASURES
-from tkm_core.methods import FOR_ANYONE, METHODS, OWN, Solution, describe, estimate, run_method
+from tkm_core.measures import MEASURES, figure_decimals
+from tkm_core.methods import BASELINE, FOR_ANYONE, METHODS, OWN, Solution, describe, estimate, run_method
 from tkm_core.planning.allowed import put_where_allowed
 from tkm_core.planning.making import PLAN_CRITERION
 from tkm_core.planning.plan import Plan
+from tkm_core.planning.rows import distance_decimals
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents, scaled_sites
 
-RADIUS_SECONDS = 10.0  # the neighbourhood measure is left out where it would take longer than this
+RADIUS_SECONDS = 10.0  # the neighbourhood measure is left out if it would take longer
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """One method's facilities for some residents, and what they mean for them.
+    """One method's facilities and their measures.
 
     Attributes
     ----------
@@ -57,7 +58,7 @@ class Compared:
 
 
 def methods_for(residents: Residents) -> tuple[str, ...]:
-    """The methods that make sense for some residents: those that look at groups only where there are groups.
+    """The methods that apply to these residents: group-based methods only if there are groups.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def methods_for(residents: Residents) -> tuple[str, ...]:
 
 
 def group_numbers(residents: Residents) -> Ints | None:
-    """Everyone's group as a number, -1 for those without one; None where there are no groups.
+    """Each resident's group as a number, -1 for those without one; None if there are no groups.
 
     Examples
     --------
@@ -94,10 +95,10 @@ def solve(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Solution:
-    """Facilities of one method; where it would take longer than `patience` seconds, from a sample.
+    """Facilities of one method, from a sample if it would take longer than `patience` seconds.
 
-    `fixed_lonlat` are existing facilities, which only some methods can keep (`Method.keeps_existing`). `groups` numbers
-    everyone's group where the residents given here have lost their labels.
+    `fixed_lonlat` are existing facilities, which only some methods can keep (`Method.keeps_existing`). `groups` are
+    group numbers, for residents passed without their labels.
 
     Examples
     --------
@@ -107,7 +108,7 @@ def solve(
     """
     uniform = bool((residents.weights == residents.weights[0]).all())
     method = describe(name)
-    # the residents' coordinates are scaled: t is a pure number there
+    # in the residents' scaled coordinates t is a pure number
     wanted = {"t": t, "criterion": PLAN_CRITERION, "scale": 1.0}
     options: dict[str, Any] = {option: value for option, value in wanted.items() if option in method.options}
     if fixed_lonlat is not None:
@@ -134,7 +135,7 @@ def judge(
     standard: float | None = None,
     neighbourhood: Floats | None = None,
 ) -> Compared:
-    """Measure a solution over all residents, in metres, whatever it was computed from."""
+    """Measure a solution over all residents, in metres, even if it was computed from a sample."""
     found = evaluate(
         residents.xy,
         residents.to_xy(solution.centers),
@@ -149,8 +150,8 @@ def judge(
 def judge_by_rules(plan: Plan, solution: Solution, *, t: float, standard: float | None = None) -> Compared:
     """Measure a solution by the rules of a plan, in metres or minutes.
 
-    Tilted k-means has the facilities of the plan itself. Those of every other method, which know no rules, are moved to
-    where the rules let them stand: the nearest junction of the streets, or candidate sites.
+    Tilted k-means has the facilities of the plan itself. The other methods know no rules, so their facilities are moved
+    to where the rules allow them: the nearest junctions, or candidate sites.
 
     Parameters
     ----------
@@ -181,21 +182,21 @@ def judge_by_rules(plan: Plan, solution: Solution, *, t: float, standard: float 
 
 
 def neighbourhoods(residents: Residents, k: int, progress: Progress | None = None) -> Floats | None:
-    """Everyone's neighbourhood radius in metres, or None where finding it would take too long."""
+    """Each resident's neighbourhood radius in metres, or None if finding it would take too long."""
     if estimate("jkl", len(residents), 2, k).seconds > RADIUS_SECONDS:
         return None
     return neighbourhood_radius(residents.xy, k, residents.weights, progress=progress)
 
 
 def facility_numbers(reference: Floats, centers: Floats, kept: int = 0) -> Ints:
-    """A number for each centre: that of the reference site it is paired with, so that colours agree.
+    """For each centre, the index of the reference site it is paired with, so that colours agree.
 
     Parameters
     ----------
     reference : ndarray of shape (k + f, 2)
     centers : ndarray of shape (k' + f, 2)
     kept : int
-        How many exist already, f. They stand last in both, in the same order, and are paired with themselves.
+        Number of existing facilities, f. They come last in both, in the same order, and are paired with themselves.
 
     Examples
     --------
@@ -214,15 +215,29 @@ def facility_numbers(reference: Floats, centers: Floats, kept: int = 0) -> Ints:
     return numbers
 
 
-def decimals(compared: Sequence[Compared], key: str, unit: str) -> int:
-    """Digits after the point that tell the methods apart: two below 10, else one."""
-    values = [MEASURES[key].of(one.evaluation, unit) for one in compared]
-    return 2 if max((value for value in values if np.isfinite(value)), default=0.0) < 10 else 1
+def decimals(compared: Sequence[Compared], key: str, unit: str, plan: Plan | None = None) -> int:
+    """Digits after the point, as the Plan page shows a measure of tilted k-means beside what it is compared with.
+
+    Without a plan, that is k-means++.
+    """
+    measure = MEASURES[key]
+    if measure.decimals is not None:
+        return measure.decimals
+    sides = [one.evaluation for one in compared if one.name == OWN]
+    if plan is not None:
+        sides.append(plan.reference_evaluation())
+    else:
+        sides += [one.evaluation for one in compared if one.name == BASELINE]
+    sides = sides or [one.evaluation for one in compared]
+    if measure.power == 1:
+        return distance_decimals(sides[0], sides[-1], unit)
+    values = [measure.of(side, unit) for side in sides]
+    return figure_decimals(*(value for value in values if np.isfinite(value)))
 
 
-def best(compared: Sequence[Compared], key: str, unit: str) -> list[bool]:
-    """Which methods are best in a measure, as far as the figures shown can tell."""
-    measure, digits = MEASURES[key], decimals(compared, key, unit)
+def best(compared: Sequence[Compared], key: str, unit: str, plan: Plan | None = None) -> list[bool]:
+    """Which methods are best in a measure, judged by the figures as shown."""
+    measure, digits = MEASURES[key], decimals(compared, key, unit, plan)
     shown = np.array([round(measure.of(one.evaluation, unit), digits) for one in compared])
     if not np.isfinite(shown).any() or len(compared) < 2:
         return [False] * len(compared)

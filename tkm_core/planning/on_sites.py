@@ -1,4 +1,4 @@
-"""Placing facilities on given sites, on junctions of streets, or on a lattice: always the dial over a table."""
+"""Place facilities on candidate sites, junctions or a lattice, from a table of distances."""
 
 from dataclasses import dataclass, replace
 
@@ -22,15 +22,15 @@ from tkm_core.residents import Residents
 from tkm_core.sites import UnreachableError, distance_scale, lattice, site_path
 from tkm_core.wording import counted
 
-ENTRIES = 20_000_000  # of a table of residents and candidates; cells stand for more residents
-LATTICE = 800  # allowed points, about, where zones and limited room meet
-SAME = 0.002  # relative: settings whose average and longest trips differ by less are one
+ENTRIES = 20_000_000  # the most entries of a table of residents and candidates; more residents are merged into cells
+LATTICE = 800  # about how many allowed points, if there are both zones and limited room
+SAME = 0.002  # relative: settings whose average and longest trips differ by less count as one
 OFF_COLUMN = 50.0  # metres: an existing facility farther from every place of a table is not in it
 
 
 @dataclass(frozen=True, eq=False)
 class Spots:
-    """Where facilities may stand.
+    """Places where facilities may stand.
 
     Attributes
     ----------
@@ -40,10 +40,10 @@ class Spots:
     own : ndarray of shape (m,)
         The capacity of each.
     among : str
-        What a proof about them is about.
+        What to call these places in a sentence about a proof.
     remarks : tuple of str
     junction : int ndarray of shape (m,) or None
-        The junctions of the streets that they are.
+        Their junctions in the street network.
     """
 
     lonlat: Floats
@@ -57,7 +57,7 @@ class Spots:
         return len(self.lonlat)
 
     def without(self, drop: Ints) -> "Spots":
-        """All but some."""
+        """All places except some."""
         kept = np.setdiff1d(np.arange(len(self)), drop)
         junction = None if self.junction is None else self.junction[kept]
         return replace(
@@ -135,7 +135,7 @@ def place_on_sites(task: Task) -> Placed:
 
 @dataclass(frozen=True, eq=False)
 class _Chosen:
-    """Sites at every setting as numbers of places, existing ones as those after the last."""
+    """Chosen places at every setting as indices; existing facilities have the indices after the last place."""
 
     lonlat: Floats
     number: Ints
@@ -145,7 +145,7 @@ class _Chosen:
 
 
 def spots_for(task: Task, fixed: Floats) -> Spots:
-    """Where facilities may stand under the rules, existing ones left out."""
+    """The places where the rules allow new facilities."""
     rules, sites = task.rules, task.rules.sites
     if sites is not None:
         good = rules.allows(sites.lonlat)
@@ -193,7 +193,7 @@ def _lattice(task: Task) -> Spots:
     if rules.only_in is not None:
         west, south, east, north = shapely.transform(rules.only_in.shape, home.lonlat_to_xy).bounds
         inside = np.maximum(low, [west, south]), np.minimum(high, [east, north])
-        # a zone beside the residents is looked at as a whole
+        # a zone away from the residents is searched as a whole
         low, high = (
             inside if (inside[0] < inside[1]).all() else (np.array([west, south]), np.array([east, north]))
         )
@@ -211,15 +211,15 @@ def _lattice(task: Task) -> Spots:
         msg = f"The zones leave {left} for {counted(task.k, 'facility', 'facilities')}. Change them, or open fewer."
         raise ValueError(msg)
     lonlat = lonlat[good]
-    remark = f"Facilities stand at allowed points of a lattice whose mesh is {mesh / 1000:.2g} km."
+    remark = f"Facilities stand on allowed points of a grid with a spacing of {mesh / 1000:.2g} km."
     none = np.full(len(lonlat), -1)
     return Spots(
-        lonlat, none, np.full(len(lonlat), np.inf), f"the {len(lonlat):,} points of the lattice", (remark,)
+        lonlat, none, np.full(len(lonlat), np.inf), f"the {len(lonlat):,} points of the grid", (remark,)
     )
 
 
 def _crowd(task: Task, columns: int) -> tuple[Residents, Floats, bool]:
-    """Residents and how much each counts; cells where a table of all would be too large and is not the planner's."""
+    """Residents and how much each counts; cells instead if the table would be too large and is not the planner's."""
     home, most = task.residents, max(2_000, ENTRIES // columns)
     if len(home) <= most or isinstance(task.rules.travel, ByTable):
         return home, task.people, False
@@ -230,7 +230,7 @@ def _crowd(task: Task, columns: int) -> tuple[Residents, Floats, bool]:
 
 
 def table_for(task: Task, crowd: Residents, spots: Spots, fixed: Floats, start: float, end: float) -> Floats:
-    """Distances from everyone to every candidate, then to every existing facility."""
+    """Distances from every resident to every candidate, then to every existing facility."""
     travel, report = task.rules.travel, part(task.report, start, end)
     columns = None if task.rules.sites is None else spots.number
     kind = np.float32 if len(crowd) * len(spots) > ENTRIES // 10 and not task.rules.limited else np.float64
@@ -252,7 +252,7 @@ def table_for(task: Task, crowd: Residents, spots: Spots, fixed: Floats, start: 
 
 
 def _moved(task: Task, spots: Spots) -> Ints:
-    """The candidates nearest to the sites of k-means++, each used once."""
+    """The candidates nearest to the facilities of k-means++, each used once."""
     task.report(0.0, "Finding the lowest-average sites")
     usual = kmeans_sites(task.residents, min(task.k, _different(task)), task.fixed, task.random_state)
     first = usual[: len(usual) - len(task.fixed)]
@@ -262,13 +262,13 @@ def _moved(task: Task, spots: Spots) -> Ints:
 
 
 def _different(task: Task) -> int:
-    """In how many places people live, up to k."""
+    """Number of distinct places where people live, up to k."""
     peopled = task.residents.xy[task.residents.weights > 0]
     return min(task.k, len(np.unique(peopled[: 100 * task.k], axis=0))) or 1
 
 
 def _stand(task: Task, chosen: _Chosen, fixed: Floats, scale: float, usual: Floats) -> tuple[Grounds, Floats]:
-    """The places that a plan uses, with everyone's distances, and where its facilities stand in scaled coordinates."""
+    """What the plan is based on (its places and their distances), and its facilities in scaled coordinates."""
     moved = cKDTree(task.scaled(chosen.lonlat)).query(task.scaled(usual))
     also = np.unique(moved[1][moved[0] * task.residents.scale <= SAME_PLACE])
     used = np.unique(np.append(chosen.sites[:, : task.k], also))
@@ -295,7 +295,7 @@ def _stand(task: Task, chosen: _Chosen, fixed: Floats, scale: float, usual: Floa
 
 
 def _shorter(sites: Ints, table: Floats, people: Floats, settings: Floats) -> Ints:
-    """At infinite t, of all plans with the shortest longest trip the one of the path with the lowest average."""
+    """At infinite t, prefer the plan on the path with the lowest average among those with the shortest longest trip."""
     if not np.isinf(settings[-1]):
         return sites
     live = people > 0
@@ -307,17 +307,18 @@ def _shorter(sites: Ints, table: Floats, people: Floats, settings: Floats) -> In
 
 
 def _arrangements(sites: Ints) -> Ints:
-    """A number for each setting that changes where the set of sites does."""
+    """A number for each setting that changes whenever the set of sites does."""
     sets = np.sort(sites, axis=1)
     return np.append(0, np.cumsum((np.diff(sets, axis=0) != 0).any(axis=1))).astype(np.int64)
 
 
 def _thinned(task: Task, placed: Placed, wanted: Floats, asked: Bools, usual: Floats) -> Placed:
-    """Without the settings at which nothing changes, beside the lower of two lowest-average plans."""
+    """Drop the settings at which nothing changes, and take the better of two lowest-average plans."""
     path, grounds = placed.path, placed.grounds
     serving = Serving(task.residents, task.rules, grounds.scale, grounds.known)
 
     def trips(i: int) -> tuple[float, float]:
+        """Average and longest trip at setting i."""
         places = None if grounds.places is None else grounds.places[i]
         found = serving.evaluate(task.residents.to_xy(path.centers[i]), float(path.t[i]), places=places)
         return found.mean_distance, found.largest_distance

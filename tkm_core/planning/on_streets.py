@@ -1,4 +1,4 @@
-"""Junctions of streets as places for facilities: thinned, then refined around the chosen ones."""
+"""Place facilities on junctions of streets: on a thinned selection first, then on their neighbours."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ from tkm_core.progress import Progress
 from tkm_core.residents import Residents
 from tkm_core.wording import counted, listed
 
-NAMED = 3  # places that a remark names
-ROUNDS = 200  # most moves from junction to junction of a plan
-LOWER = 1e-9  # relative: a move that gains less is none
+NAMED = 3  # places named in a remark
+ROUNDS = 200  # the most moves from junction to junction in one plan
+LOWER = 1e-9  # relative: smaller gains do not count
 
 
 def junctions(task: Task, travel: AlongStreets, at_most: int) -> tuple[Floats, Ints]:
-    """Junctions near people that zones allow, thinned, and their numbers."""
+    """Positions and indices of junctions near people that the zones allow, thinned out."""
     streets, joined = travel.streets, travel.joined(task.residents)
     chosen = np.empty(0, np.int64)
     wide = at_most
@@ -45,14 +45,15 @@ def far_people(travel: AlongStreets, residents: Residents) -> tuple[str, ...]:
     far = far[residents.weights[far] > 0]
     if not len(far):
         return ()
-    people = f"{residents.weights[far].sum():,.0f} people at {counted(len(far), 'place')}"
+    number = round(float(residents.weights[far].sum()))
+    people = f"{counted(number, 'person', 'people')} at {counted(len(far), 'place')}"
+    live = "lives" if number == 1 else "live"
     named = ""
     if residents.ids is not None:
         names = [" ".join(str(residents.ids[row]).split())[:60] for row in far[:NAMED].tolist()]
         named = f" ({listed([*names, f'{len(far) - NAMED:,} more'] if len(far) > NAMED else names)})"
-    return (
-        f"{people}{named} live more than 300 m from any street; their way begins with the straight line to it.",
-    )
+    begins = "their trip begins with a straight line to the nearest one"
+    return (f"{people}{named} {live} more than 300 m from any street; {begins}.",)
 
 
 def far_places(travel: AlongStreets, lonlat: Floats, what: str) -> tuple[str, ...]:
@@ -65,7 +66,7 @@ def far_places(travel: AlongStreets, lonlat: Floats, what: str) -> tuple[str, ..
 
 @dataclass(frozen=True, eq=False)
 class Refined:
-    """Junctions in use, which of them each facility stands on at every setting, and what that costs."""
+    """Junctions in use, the junction of each facility at every setting, and the costs."""
 
     lonlat: Floats
     sites: Ints
@@ -88,7 +89,7 @@ def refined(
     ----------
     task : Task
     crowd, people
-        Whom the table is for, and how much each counts.
+        The residents of the table, and how much each counts.
     junction : int ndarray of shape (m,)
         The candidates.
     table : ndarray of shape (n, m + f)
@@ -96,7 +97,7 @@ def refined(
     sites : int ndarray of shape (s, k + f)
         Chosen columns at every setting.
     tilts : ndarray of shape (s,)
-        In units of one over the table's, squared.
+        The settings in units of 1 / (table units)².
     report : callable
     """
     ways = _Ways(task, crowd, junction, table)
@@ -111,7 +112,7 @@ def refined(
         costs = [_cost(ways, start, kept, weights, live, t) for start in starts]
         plans[i] = _descend(ways, starts[int(np.argmin(costs))], kept, weights, live, float(t))
         found[tuple(plans[i])] = ways.nearest(plans[i])[live]
-    # a plan of another setting may be better here, too
+    # the plan of another setting may be better here
     cost = np.empty(len(tilts))
     for i, t in enumerate(tilts):
         values = {plan: city_cost(np.minimum(f, kept) ** 2, weights, float(t)) for plan, f in found.items()}
@@ -129,7 +130,7 @@ def refined(
 
 
 class _Ways:
-    """Ways from everyone to junctions, looked up in the table or measured and kept."""
+    """Travel from every resident to junctions, looked up in the table or measured and cached."""
 
     def __init__(self, task: Task, crowd: Residents, junction: Ints, table: Floats) -> None:
         travel = task.rules.travel
@@ -140,7 +141,7 @@ class _Ways:
         self.around: dict[int, list[int]] = {}
 
     def load(self, wanted: list[int]) -> None:
-        """Measure the ways to junctions that are not known yet."""
+        """Measure the travel to junctions that are not known yet."""
         new = [one for one in dict.fromkeys(wanted) if one not in self.column and one not in self.measured]
         if new:
             places = self.travel.streets.at_junctions(new)
@@ -148,13 +149,13 @@ class _Ways:
             self.measured.update(zip(new, np.ascontiguousarray(ways.T), strict=True))
 
     def to(self, junction: int) -> Floats:
-        """The way from everyone to a junction that was loaded."""
+        """Travel from every resident to a junction that was loaded."""
         if junction in self.column:
             return np.asarray(self.table[:, self.column[junction]], dtype=np.float64)
         return np.asarray(self.measured[junction], dtype=np.float64)
 
     def nearest(self, plan: list[int]) -> Floats:
-        """The way from everyone to the nearest junction of a plan."""
+        """Travel from every resident to the nearest junction of a plan."""
         self.load(plan)
         out = self.to(plan[0]).copy()
         for junction in plan[1:]:
@@ -162,7 +163,7 @@ class _Ways:
         return out
 
     def neighbours(self, junction: int) -> list[int]:
-        """The junctions next to one that the zones allow."""
+        """The neighbouring junctions that the zones allow."""
         if junction not in self.around:
             near = self.travel.streets.neighbours([junction])
             self.around[junction] = near[self.rules.allows(self.travel.streets.lonlat[near])].tolist()
@@ -170,13 +171,14 @@ class _Ways:
 
 
 def _cost(ways: _Ways, plan: list[int], kept: Floats, weights: Floats, live: Bools, t: float) -> float:
+    """City-wide cost of a plan, including the facilities that stay."""
     return city_cost(np.minimum(ways.nearest(plan)[live], kept) ** 2, weights, float(t))
 
 
 def _descend(
     ways: _Ways, start: list[int], kept: Floats, weights: Floats, live: Bools, t: float
 ) -> list[int]:
-    """Move one facility after the other to its best neighbouring junction until none gains."""
+    """Move facilities one by one to their best neighbouring junction until none improves."""
     plan = list(start)
     cost = _cost(ways, plan, kept, weights, live, t)
     still, j = 0, 0
@@ -195,7 +197,7 @@ def _descend(
 
 
 def _numbered(plans: list[list[int]], xy: Floats) -> Ints:
-    """Number facilities so that each stays where it is, or else goes as short a way as possible, along the path."""
+    """Order facilities so that each stays where it is, or moves as little as possible, from one setting to the next."""
     from scipy.optimize import linear_sum_assignment
     from scipy.spatial.distance import cdist
 

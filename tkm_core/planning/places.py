@@ -1,4 +1,4 @@
-"""Places by name: which gain and lose most under a plan, and where its facilities stand."""
+"""Named places: which gain and lose most under a plan, and which its facilities stand in."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from tkm_core.residents import Residents
 
 @dataclass(frozen=True)
 class PlaceChange:
-    """What a plan means for one place: its people, and the metres they gain (+) or lose (-) on average."""
+    """Change for one place: its people, and the metres they gain (+) or lose (-) on average."""
 
     name: str
     people: float
@@ -47,7 +47,7 @@ def most_changed(plan: Plan, i: int, count: int = 5) -> tuple[list[PlaceChange],
     plan : Plan
     i : int
     count : int
-        Of each, at most; changes below a metre do not count.
+        The most places of each; changes below a metre do not count.
 
     Returns
     -------
@@ -72,9 +72,9 @@ def most_changed(plan: Plan, i: int, count: int = 5) -> tuple[list[PlaceChange],
 
 
 def stands_in(plan: Plan, i: int) -> list[str]:
-    """The name of the place each facility stands in at setting i: "" where there is no name.
+    """The name of the place each facility stands in at setting i; "" if there is none.
 
-    Where residents are areas, the one it lies in; else where the nearest resident lives.
+    If residents are areas, it is the area around the facility; otherwise the place of the nearest resident.
     """
     names = place_names(plan.residents)
     sites = plan.centers_lonlat(i)

@@ -1,4 +1,4 @@
-"""Placing facilities under rules: on a map with zones or limited room, or on given sites."""
+"""Place facilities under rules on a map: in zones or with limited room."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -8,7 +8,7 @@ import numpy.typing as npt
 import shapely
 
 from tkm_core.arrays import Bools, Floats, Ints
-from tkm_core.clustering import TiltedPath
+from tkm_core.clustering import VISIBLE, TiltedPath
 from tkm_core.planning.baseline import kmeans_sites
 from tkm_core.planning.dial import dial_stops, distinct, settings_of
 from tkm_core.planning.grounds import Grounds
@@ -21,16 +21,14 @@ from tkm_core.residents import Residents
 from tkm_core.sites import capacity_path, distance_scale, zone_path
 from tkm_core.units import format_length
 
-MOST_PLACED = (
-    3_000  # residents that are looked at while facilities are placed around zones; cells stand for more
-)
-MOST_LIMITED = 10_000  # the same where room is limited
-VISIBLE = 0.2  # of the root mean squared distance: a facility that moves farther in one step of t jumps
+# The most residents while facilities are placed around zones; more are merged into cells.
+MOST_PLACED = 3_000
+MOST_LIMITED = 10_000  # the same if room is limited
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is to be placed for whom.
+    """What to place, for whom, and under which rules.
 
     Attributes
     ----------
@@ -40,15 +38,15 @@ class Task:
     fixed : ndarray of shape (f, 2)
         Existing and pinned facilities that stay open, in scaled coordinates.
     people : ndarray of shape (n,)
-        How much everyone counts in placing.
+        How much each row counts in placing.
     t : array-like or None
-        Settings asked for; by default they are placed where the plan changes.
+        Settings asked for; by default they are chosen where the plan changes.
     with_t : float or None
-        A setting that is added to those.
+        A setting to add to those.
     random_state : int
     report : callable
     prove : float
-        Seconds to spend on better bounds, where there are any.
+        Seconds to spend on better bounds, if there are any.
     """
 
     residents: Residents
@@ -68,7 +66,7 @@ class Task:
 
     @property
     def free(self) -> bool:
-        """Whether the settings are ours to choose."""
+        """Whether the settings were left to be chosen."""
         return self.t is None
 
     def scaled(self, lonlat: Floats) -> Floats:
@@ -82,14 +80,14 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Facilities at every setting, the lowest-average plan, and what both stand on."""
+    """Facilities at every setting, the lowest-average plan, and what both are based on."""
 
     path: TiltedPath
     grounds: Grounds
     baseline: Floats
 
     def at(self, keep: Bools | Ints) -> "Placed":
-        """The same at some of the settings."""
+        """The same at selected settings."""
         which = np.arange(len(self.path.t))[keep]
         path = TiltedPath(**{one.name: getattr(self.path, one.name)[which] for one in fields(self.path)})
         return Placed(path, self.grounds.at(which), self.baseline)
@@ -98,7 +96,7 @@ class Placed:
 def measured_path(
     task: Task, settings: Floats, centers: Floats, grounds: Grounds, arrangement: Ints, report: Progress
 ) -> TiltedPath:
-    """The path of facilities in scaled coordinates, with the costs that its own rules give them."""
+    """The path of facilities in scaled coordinates, with costs by the rules."""
     serving = Serving(task.residents, task.rules, grounds.scale, grounds.known)
     costs = np.empty((len(settings), 3))
     for i, t in enumerate(settings):
@@ -112,7 +110,7 @@ def measured_path(
 
 
 def place_nothing(task: Task) -> Placed:
-    """A plan without new facilities: one setting, at which the existing ones stand."""
+    """A plan without new facilities: a single setting with the existing ones."""
     home, rules = task.residents, task.rules
     lonlat = task.lonlat(task.fixed)
     table, own = None, np.full(len(lonlat), np.inf)
@@ -128,13 +126,13 @@ def place_nothing(task: Task) -> Placed:
 
 
 def place_on_map(task: Task) -> Placed:
-    """Place facilities anywhere that zones allow, or with limited room, in a straight line."""
+    """Place facilities in zones or with limited room, by straight-line distance."""
     home, report = task.residents, task.report
     report(0.0, "Finding the lowest-average sites")
     usual = kmeans_sites(home, task.k, task.fixed, task.random_state, task.people)
     report(0.05, "Looking where the plan changes")
     wanted, asked = task.settings(lambda: dial_stops(home, task.k, usual, task.people))
-    settings = np.unique(np.append(wanted, 0.0))  # the lowest average is found by the same rules
+    settings = np.unique(np.append(wanted, 0.0))  # 0, because the lowest average is found by the same rules
     points, weights = _crowd(task, MOST_LIMITED if task.rules.limited else MOST_PLACED)
     remarks = []
     room = task.rules.room(task.k + len(task.fixed))
@@ -154,7 +152,7 @@ def place_on_map(task: Task) -> Placed:
         )  # fmt: skip
         centers, made = held.centers, "the best found at t = 0 in the same zones"
         mesh = format_length(held.mesh * home.scale, "km")
-        remarks.append(f"Facilities stand at allowed points of a lattice whose mesh is {mesh}.")
+        remarks.append(f"Facilities stand on allowed points of a grid with a spacing of {mesh}.")
     if len(points) < len(home):
         remarks.append(
             f"They were placed for {len(points):,} cells that stand for the residents, and measured for all."

@@ -1,10 +1,11 @@
-"""A plan: where facilities go at every setting of the fairness dial, and what it is compared with."""
+"""The `Plan` class: facilities at every setting of the fairness dial, and the reference they are compared with."""
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import shapely
 
+from tkm_core.evaluation import Evaluation
 from tkm_core.planning import areas
 from tkm_core.planning.dial import chosen_between, stop_between
 from tkm_core.planning.grounds import PROVED
@@ -14,14 +15,14 @@ from tkm_core.planning.reference import Reference
 from tkm_core.planning.trade_off import Curve
 from tkm_core.progress import Progress
 
-PLACED_AT_ONCE = 200_000  # residents for whom one more setting takes well under a second
-SAME = 0.002  # relative: two figures that differ by less are the same to a planner
+PLACED_AT_ONCE = 200_000  # up to this many residents, adding a setting takes well under a second
+SAME = 0.002  # relative: figures that differ by less are the same to a planner
 __all__ = ["NONE_EXISTING", "Plan"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Measured):
-    """Facilities for residents at every setting of the dial, and what they are compared with. Made by `make_plan`.
+    """Facilities for residents at every setting of the dial, and their reference. Made by `make_plan`.
 
     Attributes
     ----------
@@ -35,15 +36,15 @@ class Plan(Measured):
     baseline : ndarray of shape (k + n_existing, 2)
         Facilities of the lowest-average plan (k-means++) in scaled coordinates, numbered like the plan's.
     existing : Existing
-        What is there today, closed ones included; empty if nothing is.
+        The facilities of today, including those the plan closes; may be empty.
     closed : tuple of int
-        Which of them the plan closes, counted from 0.
+        Those of them that the plan closes, counted from 0.
     reference : Reference
         What the plan is compared with; see `against`.
     rules : Rules
         How distance is measured, where facilities may stand, how many people each may serve.
     grounds : Grounds or None
-        What a plan under rules stands on: its places, its scale, what is proven.
+        What a plan under rules is based on: its places, its scale, what is proven.
 
     Examples
     --------
@@ -63,7 +64,7 @@ class Plan(Measured):
         Raises
         ------
         ValueError
-            If it is to be compared with today, and nothing exists today; or with a plan by straight lines, which it is.
+            If it is to be compared with today but nothing exists today, or with straight lines although it uses them.
         """
         if reference.kind == "today" and not self.n_today:
             msg = "No facility exists today, so there is nothing to compare with. Choose the lowest-average plan."
@@ -72,22 +73,22 @@ class Plan(Measured):
             msg = "Not everyone can reach one of today's facilities, so a plan cannot be compared with today."
             raise ValueError(msg)
         if reference.kind == "straight" and self.rules.straight:
-            msg = "This plan goes by straight lines itself. Choose the lowest-average plan to compare with."
+            msg = "This plan is itself measured in straight lines. Choose the lowest-average plan to compare with."
             raise ValueError(msg)
         if reference.kind == "average":
             reference = self.average
         if reference == self.reference and reference.made == self.reference.made:
             return self
-        self._evaluate, self._evaluate_baseline  # noqa: B018  both plans shall keep one set of evaluations
+        self._evaluate, self._evaluate_baseline  # noqa: B018  created here so that both plans share them
         other = replace(self, reference=reference, _stops={})
         kept = {name: value for name, value in self.__dict__.items() if name in SHARED}
         other.__dict__.update(kept)
         return other
 
     def with_stop(self, t: float) -> "Plan":
-        """The same plan with t among the settings of the dial: placed from its neighbours on either side.
+        """The same plan with t added to the settings of the dial, found from the neighbouring settings.
 
-        Where residents are very many, the plan as it is: the nearest setting has to do.
+        With very many residents the plan is returned unchanged: use the nearest setting.
 
         Examples
         --------
@@ -110,25 +111,33 @@ class Plan(Measured):
         return self._stops[t]
 
     def _with_stop(self, t: float) -> "Plan":
+        """Add a setting: by descent on a free map, or by choosing among neighbouring plans under rules."""
         if self.grounds is None:
-            path = stop_between(self.path, self.residents, self.k, t, self.criterion)
+            people = self.rules.people(self.residents)
+            path = stop_between(self.path, self.residents, self.k, t, self.criterion, people)
             return replace(self, path=path, _curves={}, _stops={})
         path, settings = chosen_between(self.path, t, lambda i: self.cost_at(i, t))
         grounds = self.grounds.at(settings)
         at = int(np.flatnonzero(path.t == t)[0])
+        found = self._at(int(settings[at]), t)
+        for name in ("tilted_sse", "sse", "city_cost"):
+            getattr(path, name)[at] = getattr(found, name) / self.scale**2
         if grounds.cost is not None and grounds.bound is not None:
-            grounds.cost[at] = self.cost_at(int(settings[at]), t)
-            # what no plan can be lower than at a smaller t, none can at a larger
+            grounds.cost[at] = path.city_cost[at]
+            # a bound at a smaller t also holds at a larger one
             grounds.bound[at] = grounds.bound[at - 1] if at else 0.0
         return replace(self, path=path, grounds=grounds, _curves={}, _stops={})
 
     def cost_at(self, i: int, t: float) -> float:
         """City-wide cost at t of the facilities of setting i, in units of ``scale`` squared."""
-        found = self._measure(self.centers_xy(i), t, None, places=self.places(i))
-        return found.city_cost / self.scale**2
+        return self._at(i, t).city_cost / self.scale**2
+
+    def _at(self, i: int, t: float) -> Evaluation:
+        """Every measure of the facilities of setting i, at another t."""
+        return self._measure(self.centers_xy(i), t, None, places=self.places(i))
 
     def _measured_with(self, known: Curve, other: "Plan", t: float) -> Curve:
-        """The trade-off curve with one more setting: only that one is measured."""
+        """The trade-off curve with one more setting, without measuring the others again."""
         at = int(np.flatnonzero(other.t == t)[0])
         own = other._traded(other.path, range(at, at + 1), None, None)
         measured = {
@@ -147,7 +156,7 @@ class Plan(Measured):
         Returns
         -------
         int
-            Of the plans within the budget the one with the shortest longest trip; of equals the one with the
+            Among the plans within the budget, the one with the shortest longest trip; among equals, the one with the
             lower average. If none is within it, the plan with the lowest average (see `meets_budget`).
         """
         curve = self.curve
@@ -169,8 +178,8 @@ class Plan(Measured):
     def knee(self) -> int:
         """Index of the knee of the trade-off: beyond it fairness starts to cost more than it brings.
 
-        Average and largest distance are taken from 0 to 1 over the undominated plans; the knee is the plan that lies
-        farthest below the straight line between the two ends.
+        Average and largest distance are scaled to 0 to 1 over the undominated plans; the knee is the plan farthest
+        below the straight line between the two ends.
         """
         cost, harm = self.curve.mean_distance, self.curve.largest_distance
         order = np.lexsort((np.arange(len(cost)), harm, cost))
@@ -184,16 +193,16 @@ class Plan(Measured):
         return int(front[np.argmin(across + down)])
 
     def dominated(self, i: int) -> int | None:
-        """Index of a setting with a shorter average at which nobody is farther away than the farthest at setting i.
+        """Index of a setting with a shorter average trip and no longer longest trip than setting i.
 
-        Figures within 0.2 % of one another count as the same. None if there is no such setting.
+        Figures within 0.2 % of each other count as equal. None if there is no such setting.
         """
         mean, most = self.curve.mean_distance, self.curve.largest_distance
         better = (most <= most[i] * (1 + SAME)) & (mean < mean[i] * (1 - SAME))
         return int(np.argmin(np.where(better, mean, np.inf))) if better.any() else None
 
     def improved(self, seconds: float = 30.0, progress: Progress | None = None) -> "Plan":
-        """The same plan with a better proof, and with better sites where the proof meets some.
+        """The same plan with a better proof, and with better sites if the proof finds some.
 
         Parameters
         ----------
@@ -220,7 +229,7 @@ class Plan(Measured):
 
     @property
     def open_proof(self) -> bool:
-        """Whether something is left to prove: some setting may still have a better plan."""
+        """Whether some setting is not yet proven to be optimal."""
         return self.gap is not None and bool((self.gap > PROVED).any())
 
     def with_proof_of(self, other: "Plan") -> "Plan":
@@ -229,7 +238,7 @@ class Plan(Measured):
         Parameters
         ----------
         other : Plan
-            With the same settings, compared with the same.
+            With the same settings and the same reference.
 
         Returns
         -------
@@ -249,8 +258,8 @@ class Plan(Measured):
     def service_areas(self, i: int) -> list[shapely.Geometry]:
         """The area that each facility serves at setting i, in degrees.
 
-        In a straight line without limits: the ground nearest to it. Under other rules: where the residents live whom it
-        serves.
+        With straight lines and no limits, this is the ground nearest to it; under other rules, where the residents it
+        serves live.
         """
         if self.serving.plain:
             return areas.service_areas(self.residents, self.centers_xy(i))
@@ -258,7 +267,7 @@ class Plan(Measured):
         return areas.served_areas(self.residents, labels, self.k + self.n_existing)
 
 
-# what two plans that differ in their reference alone may share
+# caches that plans may share if they differ only in their reference
 SHARED = (
     "_evaluate",
     "_evaluate_baseline",
@@ -267,7 +276,7 @@ SHARED = (
     "baseline_lonlat",
     "straight_xy",
     "today_xy",
-    "today",
+    "_evaluate_today",
     "colours",
     "serving",
 )

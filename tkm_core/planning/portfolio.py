@@ -1,4 +1,4 @@
-"""The portfolio of a plan: the fewest settings of the dial that are as good as all of them."""
+"""The portfolio of a plan: the fewest settings of the dial that are nearly as good as all of them."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 TOLERANCE = 0.01
 COARSER = (TOLERANCE, 0.02, 0.05, 0.1, 0.2)
-BINS = 20_000  # squared distances that stand for those of more residents
-EXCESS = 1e-3  # what all excess together counts beside one plan more: of equally few plans, the nearest
+BINS = 20_000  # the most distinct squared distances; more residents are put in bins
+# Weight of the total excess against one more plan: it only decides between equally small portfolios.
+EXCESS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,9 @@ class Choice:
     i : int
         Its setting of the dial.
     stands_for : tuple of int
-        The settings for which no other plan of the portfolio is nearer, in the order of the dial.
+        The settings that it represents best, in the order of the dial.
     excess : float
-        By which share its city-wide cost is above a setting's own, at most, among those.
+        The largest share by which its city-wide cost exceeds a setting's own, among those.
     """
 
     i: int
@@ -39,10 +40,10 @@ class Choice:
 
 
 def portfolio(plan: "Plan", tolerance: float = TOLERANCE) -> tuple[Choice, ...]:
-    """The fewest settings such that each setting has one within ``tolerance`` of its own city-wide cost.
+    """The fewest settings such that every setting is represented within ``tolerance`` of its own city-wide cost.
 
-    Every plan is measured at every t. Which plans to take is a set cover, solved exactly; of several that are equally
-    few, the one with the least excess in all.
+    Every plan is measured at every t. The choice is a set cover, solved exactly; among equally small ones, the one
+    with the least total excess is taken.
 
     Parameters
     ----------
@@ -71,9 +72,9 @@ def portfolio(plan: "Plan", tolerance: float = TOLERANCE) -> tuple[Choice, ...]:
 
 
 def short_portfolio(plan: "Plan", most: int = 4) -> tuple[float, tuple[Choice, ...]]:
-    """The portfolio at the first of 1, 2, 5, 10, 20 % at which it has at most ``most`` plans, and that tolerance.
+    """The first tolerance of 1, 2, 5, 10, 20 % at which the portfolio has at most ``most`` plans, and that portfolio.
 
-    Where even 20 % takes more, it is that of 20 %.
+    If even 20 % needs more plans, it is that of 20 %.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def short_portfolio(plan: "Plan", most: int = 4) -> tuple[float, tuple[Choice, .
 
 
 def _choices(excess: Floats, tolerance: float) -> tuple[Choice, ...]:
-    """The fewest plans within the tolerance, and what each of them stands for."""
+    """The fewest plans within the tolerance, and the settings that each represents."""
     chosen = smallest_cover(excess <= tolerance, excess)
     nearest = chosen[excess[:, chosen].argmin(axis=1)]
     found = []
@@ -104,7 +105,7 @@ def _choices(excess: Floats, tolerance: float) -> tuple[Choice, ...]:
 
 
 def excesses(plan: "Plan") -> Floats:
-    """By which share plan j costs more than plan i at the t of i, as (settings, plans); 0 where it costs no more."""
+    """The share by which plan j costs more than plan i at the t of i, shape (settings, plans); never below 0."""
     tilts = plan.t / plan.scale**2
     costs = np.empty((len(plan), len(plan)))
     for j in range(len(plan)):
@@ -116,7 +117,7 @@ def excesses(plan: "Plan") -> Floats:
 
 
 def smallest_cover(covers: NDArray[np.bool_], excess: Floats) -> NDArray[np.int64]:
-    """The fewest columns that together cover every row; ``excess`` (rows, columns) decides between equally few.
+    """The fewest columns that together cover every row; ``excess`` (rows, columns) breaks ties.
 
     >>> smallest_cover(np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1]], dtype=bool), np.zeros((3, 3))).tolist()
     [1, 2]
@@ -134,7 +135,7 @@ def smallest_cover(covers: NDArray[np.bool_], excess: Floats) -> NDArray[np.int6
 
 
 def _distribution(f: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Squared distances and weights; those of very many residents in narrow bins, the longest kept as it is."""
+    """Squared distances and weights; for very many residents in narrow bins, with the longest kept exact."""
     live = weights > 0
     f, weights = f[live], weights[live]
     top = float(f.max())

@@ -1,4 +1,4 @@
-"""What a plan is compared with: today, the lowest-average plan, one by straight lines, or one saved earlier."""
+"""The reference of a plan: today, the lowest-average plan, one by straight lines, or a saved one."""
 
 from dataclasses import dataclass, field
 
@@ -15,14 +15,14 @@ class Reference:
     Attributes
     ----------
     kind : {"today", "average", "straight", "saved"}
-        The facilities that exist today; the lowest-average plan with as many new ones; for a plan along streets
-        k-means++ by straight lines, each facility moved to the nearest junction; a saved plan.
+        The facilities that exist today; the lowest-average plan with as many new ones; for a plan along streets,
+        k-means++ by straight lines with each facility moved to the nearest junction; or a saved plan.
     title : str
-        Of a saved plan, text from outside.
+        Title of a saved plan, not to be trusted as markup.
     lonlat : ndarray of shape (f, 2)
         Facilities of a saved plan in degrees, longitude first.
     made : str
-        How the lowest-average plan was made; it is the same reference, however that was.
+        How the lowest-average plan was made; it does not matter for equality.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Reference:
 
     @property
     def words(self) -> str:
-        """In a sentence: "against the lowest-average plan"."""
+        """For a sentence: "against the lowest-average plan"."""
         if self.kind != "saved" or not self.title:
             return WORDS[self.kind]
         says_so = self.title.lower().startswith("plan")
@@ -57,12 +57,12 @@ class Reference:
 
     @property
     def than(self) -> str:
-        """In a comparison: "farther than today", "farther than in the lowest-average plan"."""
+        """For a comparison: "farther than today", "farther than in the lowest-average plan"."""
         return self.words if self.kind == "today" else f"in {self.words}"
 
     @property
     def heading(self) -> str:
-        """Over a column or beside a mark: "Today"."""
+        """For the head of a column or a label: "Today"."""
         return self.title if self.kind == "saved" and self.title else HEADINGS[self.kind]
 
     @property
@@ -80,6 +80,7 @@ class Reference:
 
     @property
     def _key(self) -> tuple[str, str, bytes]:
+        """What makes two references equal."""
         return self.kind, self.title, self.lonlat.tobytes()
 
 
@@ -99,5 +100,5 @@ TODAY, AVERAGE, BY_STRAIGHT_LINES = Reference("today"), Reference("average"), Re
 
 
 def usual_reference(existing: Existing) -> Reference:
-    """What a plan is compared with unless somebody says otherwise: today, if anything is there today."""
+    """The default reference: today, if anything exists today."""
     return TODAY if len(existing) > existing.pinned else AVERAGE

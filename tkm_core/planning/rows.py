@@ -1,4 +1,4 @@
-"""A figure beside that of the reference, rounded so that tables add up."""
+"""Rows of a table: a figure of the plan and of the reference, rounded so that their difference adds up."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +12,7 @@ Tone = Literal["better", "worse", "same", ""]
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of the plan next to that of what it is compared with, all rounded to the same decimals.
+    """One figure of the plan and of the reference, rounded to the same decimals.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class Row:
     plan, reference, change : float
         Rounded; `change` is the difference of the rounded values, so that the table adds up.
     tone : {"better", "worse", "same"}
-        Which way the change is for people.
+        What the change means for people.
     decimals : int
         Digits to show.
     """
@@ -78,7 +78,7 @@ def rounded_row(key: str, label: str, plan: float, reference: float, *, decimals
 
 
 def distance_decimals(plan: Evaluation, reference: Evaluation, unit: str) -> int:
-    """Digits for all distances of a table by the average trip: three for a hamlet, none for a continent."""
+    """Decimals for all distances of a table, by the average trip: three for a hamlet, none for a continent."""
     mean = max(reference.mean_distance, plan.mean_distance) / METRES[unit]
     if mean >= 100:
         return 0

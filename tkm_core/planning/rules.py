@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from tkm_core.arrays import Bools, Floats
 from tkm_core.planning.travel import STRAIGHT, AlongStreets, ByTable, Travel, shown
@@ -19,23 +20,23 @@ from tkm_core.wording import counted, listed
 if TYPE_CHECKING:
     from tkm_core.streets import Streets
 
-NAMED = 4  # zones that a sentence names
+NAMED = 4  # zones named in a sentence
 
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    r"""What a plan has to follow. `Rules()` is none: straight lines, anywhere, everyone to the nearest facility.
+    r"""The rules of a plan. `Rules()` means none: straight lines, anywhere, everyone to the nearest facility.
 
     Attributes
     ----------
     travel : StraightLines, AlongStreets or ByTable
-        How far it is.
+        How distance is measured.
     sites : Sites or None
         Where facilities may be built; None: anywhere.
     only_in, not_in : Zones or None
         Where facilities must stand, and where they must not. Existing and pinned ones may stand anywhere.
     capacity : Capacity or None
-        How many people each facility serves at most, and at least. A site's own capacity goes before it.
+        The most and the fewest people each facility may serve. A site's own capacity takes precedence.
     equal_groups : bool
         Whether every group of residents counts the same in placing, however many people it has.
 
@@ -69,7 +70,7 @@ class Rules:
 
     @property
     def plain(self) -> bool:
-        """Whether plans are free: straight lines, anywhere, no limits. Groups may count the same."""
+        """Whether there are no rules: straight lines, anywhere, no limits. Groups may still count the same."""
         return self.straight and self.sites is None and not self.zoned and not self.limited
 
     @property
@@ -79,7 +80,7 @@ class Rules:
 
     @property
     def where_words(self) -> str:
-        """Where facilities have to stand, in two words: "on sites", "on junctions"; "" for anywhere."""
+        """Where facilities have to stand, in short: "on sites", "on junctions"; "" for anywhere."""
         if self.sites is not None:
             return "on sites"
         return "on junctions" if isinstance(self.travel, AlongStreets) else ""
@@ -107,7 +108,7 @@ class Rules:
 
     @property
     def unit(self) -> str:
-        """What distances are in: "m" or "min"."""
+        """The unit of distances: "m" or "min"."""
         return self.travel.unit
 
     @cached_property
@@ -136,8 +137,38 @@ class Rules:
             good &= ~self.not_in.holds(lonlat)
         return good
 
+    def people(self, residents: Residents) -> Floats:
+        """How much each row counts in placing: its people, or such that every group has the same total.
+
+        Raises
+        ------
+        ValueError
+            If groups have to count the same, and the residents have none.
+
+        Examples
+        --------
+        >>> spots = [[1.40, 43.60], [1.41, 43.61], [1.42, 43.62]]
+        >>> town = Residents.from_lonlat(spots, [1, 2, 9], groups=["a", "a", "b"])
+        >>> Rules(equal_groups=True).people(town).tolist()
+        [2.0, 4.0, 6.0]
+        """
+        if not self.equal_groups:
+            return residents.weights
+        if residents.groups is None:
+            msg = "Groups cannot count the same: these residents have no groups. Choose the column of groups (group=)."
+            raise ValueError(msg)
+        codes, names = pd.factorize(pd.Series(residents.groups, dtype=object), use_na_sentinel=False)
+        total = np.bincount(codes, residents.weights, len(names))
+        share = np.divide(
+            residents.weights.sum() / max((total > 0).sum(), 1),
+            total,
+            out=np.zeros(len(total)),
+            where=total > 0,
+        )
+        return residents.weights * share[codes]
+
     def room(self, m: int, own: Floats | None = None) -> Capacity | None:
-        """Limits of m facilities, of which some have a capacity of their own."""
+        """Limits of m facilities, some of which may have their own capacity."""
         if not self.limited:
             return None
         most = np.full(m, self.most)
@@ -183,7 +214,7 @@ FREE = Rules()
 
 
 def _zones(zones: Zones) -> str:
-    """Zones by name, the first few of many."""
+    """The names of zones for a sentence, shortened if there are many."""
     named = [f"“{shown(name, 40)}”" for name in zones.names if name.strip()]
     if len(named) < len(zones):
         of = f" of “{shown(zones.name)}”" if zones.name else ""
@@ -198,7 +229,7 @@ def _zones(zones: Zones) -> str:
 
 
 def _limits(most: float, least: float, people: str) -> str:
-    """At most and at least, in a sentence."""
+    """The limits of capacity as a sentence."""
     parts = [f"at least {least:,.12g}"] if least > 0 else []
     if math.isfinite(most):
         parts.append(f"at most {most:,.12g}")
@@ -218,7 +249,7 @@ def as_rules(
     capacity: Capacity | float | None = None,
     equal_groups: bool = False,
 ) -> Rules:
-    """Rules from what `make_plan` is given; arguments as there."""
+    """Make rules from the arguments of `make_plan`."""
     given = (streets, travel, sites, only_in, not_in, capacity)
     if rules is not None:
         if equal_groups or any(one is not None for one in given):
@@ -241,6 +272,7 @@ def as_rules(
 
 
 def _number(capacity: npt.ArrayLike) -> float:
+    """Check that a capacity is a single number."""
     if np.ndim(capacity) != 0:
         msg = "capacity is one number for all facilities; what a site can hold belongs to the sites (Sites.capacity)."
         raise ValueError(msg)
@@ -248,6 +280,7 @@ def _number(capacity: npt.ArrayLike) -> float:
 
 
 def _sites(sites: Any, residents: Residents) -> Sites:
+    """Candidate sites from an array or a file."""
     if isinstance(sites, Sites):
         return sites
     if isinstance(sites, np.ndarray) or (isinstance(sites, Sequence) and not isinstance(sites, str | bytes)):
@@ -256,13 +289,14 @@ def _sites(sites: Any, residents: Residents) -> Sites:
 
 
 def _streets(streets: Any) -> "Streets":
+    """Streets, read from a file if needed."""
     from tkm_core.streets import Streets, load_streets
 
     return streets if isinstance(streets, Streets) else load_streets(streets)
 
 
 def _table(travel: Any, sites: Sites | None, fixed: Floats) -> Travel:
-    """A travel table at the sites, and at the existing facilities where it has columns for them."""
+    """A travel table for the sites, and for the existing facilities if it has columns for them."""
     if not isinstance(travel, TravelTable):
         if hasattr(travel, "table"):
             return travel
@@ -271,6 +305,6 @@ def _table(travel: Any, sites: Sites | None, fixed: Floats) -> Travel:
     if sites is None:
         msg = "A travel table needs the candidate sites that its columns stand for: give sites, too."
         raise ValueError(msg)
-    wide = travel.values.shape[1]
+    wide = travel.values.shape[1]  # noqa: PD011 - of a travel table, not of pandas
     places = np.concatenate([sites.lonlat, fixed]) if wide == len(sites) + len(fixed) else sites.lonlat
     return ByTable.of(travel, places)

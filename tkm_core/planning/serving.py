@@ -1,4 +1,4 @@
-"""Who is served where, and how far it is for them: one place for every rule."""
+"""Who is served by which facility, and how far it is, under any rules."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,24 +15,24 @@ from tkm_core.residents import Residents
 from tkm_core.sites import UnreachableError, share_out
 from tkm_core.wording import counted, listed
 
-SAME_PLACE = 0.5  # metres: nearer places are one
-NAMED = 5  # residents that a sentence names
+SAME_PLACE = 0.5  # metres: places nearer to each other than this are the same
+NAMED = 5  # residents named in a message
 NOBODY: Ints = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Places whose distances from all residents are known: those that a plan uses.
+    """Places with known distances from all residents: those that a plan uses.
 
     Attributes
     ----------
     lonlat : ndarray of shape (p, 2)
     table : ndarray of shape (n, p) or None
-        How far every resident is from every place; None where straight lines tell.
+        Distances from every resident to every place; None for straight lines.
     number : ndarray of shape (p,)
-        Which candidate site each place is, counted from 0; -1 for places that are none.
+        Index of the candidate site at each place; -1 if there is none.
     own : ndarray of shape (p,)
-        The capacity of each place; infinite where it has none of its own.
+        The capacity of each place; infinite if it has none of its own.
     """
 
     lonlat: Floats
@@ -90,11 +90,11 @@ class Serving:
         standard : float, optional
             A service standard, in metres or minutes.
         places : int ndarray of shape (f,), optional
-            Their numbers among the known places.
+            Their indices among the known places.
         neighbourhood : ndarray of shape (n,), optional
             As in `evaluate`; only for straight lines.
         limited : bool
-            Whether facilities must have room for everyone; otherwise all go to the nearest where there is none.
+            Whether facilities must have room for everyone; otherwise, if room is short, all go to the nearest.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class Serving:
         return replace(found, labels=labels.astype(np.int32), distance=mean)
 
     def nearest(self, xy: Floats, rows: slice) -> Floats:
-        """How far the nearest facility is for some of the residents."""
+        """Distance to the nearest facility for some of the residents."""
         if self.rules.straight:
             return np.asarray(cKDTree(xy).query(self.residents.xy[rows])[0])
         return self._nearest(self.distances(xy))[1][rows]
@@ -162,17 +162,18 @@ class Serving:
 
     @cached_property
     def _tree(self) -> cKDTree | None:
+        """An index of the known places, to find them by position."""
         return None if self.known is None else cKDTree(self.residents.lonlat_to_xy(self.known.lonlat))
 
     def _find(self, xy: Floats) -> Ints:
-        """Which known place each facility stands on; -1 if on none."""
+        """Index of the known place of each facility; -1 if there is none."""
         if self._tree is None:
             return np.full(len(xy), -1)
         apart, place = self._tree.query(xy)
         return np.where(apart <= SAME_PLACE, place, -1)
 
     def _nearest(self, apart: Floats) -> tuple[Ints, Floats]:
-        """The nearest facility of everyone and how far it is; a sentence if somebody reaches none."""
+        """The nearest facility of each resident and its distance; an error if somebody can reach none."""
         labels = apart.argmin(axis=1)
         far = apart[np.arange(len(apart)), labels]
         lost: Bools = np.isinf(far)
@@ -180,13 +181,13 @@ class Serving:
             peopled = self.residents.weights > 0
             if (lost & peopled).any():
                 raise unreachable(self.residents, np.flatnonzero(lost & peopled), "these facilities")
-            far = np.where(lost, far[~lost].max(), far)  # where nobody lives, any number will do
+            far = np.where(lost, far[~lost].max(), far)  # these rows have no people, so any number will do
         return labels, far
 
     def _shares(
         self, apart: Floats, xy: Floats, places: Ints | None, t: float, *, limited: bool
     ) -> Floats | None:
-        """The part of everyone's people that each facility serves; None if there is too little room and need not be."""
+        """The part of each row's people that each facility serves; None if room is short and `limited` is False."""
         where = self._find(xy) if places is None else places
         own = np.full(len(xy), np.inf)
         if self.known is not None:
@@ -203,7 +204,7 @@ class Serving:
 
 
 def unreachable(residents: Residents, rows: Ints, what: str) -> UnreachableError:
-    """The error that names who cannot be reached.
+    """The error that names the residents who cannot be reached.
 
     Examples
     --------

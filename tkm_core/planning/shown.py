@@ -1,4 +1,4 @@
-"""A plan in a notebook: its text, its tables and its pictures."""
+"""Display of plans in notebooks: text, tables and pictures."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,11 +10,11 @@ from tkm_core.wording import dial_text
 if TYPE_CHECKING:
     from tkm_core.planning.plan import Plan
 
-USUAL_T = 0.3  # as on the command line
+USUAL_T = 0.3  # the default of the command line
 
 
 class Shown:
-    """What `Plan` offers in notebooks."""
+    """The part of `Plan` for use in notebooks."""
 
     def __repr__(self) -> str:
         plan = cast("Plan", self)
@@ -25,7 +25,7 @@ class Shown:
         )
 
     def _repr_html_(self) -> str:
-        """The key figures of what the plan is compared with and of a few settings of the dial."""
+        """The key figures of the reference and of a few settings of the dial."""
         plan = cast("Plan", self)
         settings = sorted({0, plan.index(USUAL_T), len(plan) - 1})
         found = [plan.reference_evaluation(), *(plan.evaluation(i) for i in settings)]
@@ -42,7 +42,7 @@ class Shown:
         )
 
     def portfolio(self, tolerance: float = TOLERANCE) -> tuple[Choice, ...]:
-        """The fewest settings such that each setting has one within ``tolerance`` of its own city-wide cost.
+        """The fewest settings such that every setting is represented within ``tolerance`` of its own city-wide cost.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class Shown:
         return portfolio(cast("Plan", self), tolerance)
 
     def to_frame(self, standard: float | None = None) -> Any:
-        """The trade-off: one row for each t, one column for each measure (metres, minutes); k-means++ in the last row.
+        """The trade-off as a table: a row for each t and a last one for k-means++, a column for each measure.
 
         Parameters
         ----------
@@ -82,12 +82,12 @@ class Shown:
         return frame if standard is not None else frame.drop(columns="share_within", errors="ignore")
 
     def to_geodataframe(self, what: str = "facilities", t: float = USUAL_T, *, crs: Any = None) -> Any:
-        """One of the plan's tables with geometry, as the app's downloads have it.
+        """One of the plan's tables with geometry, as in the app's downloads.
 
         Parameters
         ----------
         what : {"facilities", "allocations", "areas"}
-            Where the facilities are and whom they serve; who goes where and how far, with the index of the residents;
+            The facilities and whom they serve; where each resident goes and how far, with the index of the residents;
             or the service areas.
         t : float
             The setting of the dial; the nearest one of the plan is taken.
@@ -109,7 +109,7 @@ class Shown:
         return room_above("export", "to_geodataframe").table(plan, plan.index(t), what, crs=crs)
 
     def plot(self, what: str = "map", t: float = USUAL_T, **options: Any) -> Any:
-        """Draw the plan: its map, its trade-off curve, or who is how far away.
+        """Draw the plan: its map, its trade-off curve, or the distribution of distances.
 
         Needs the extra "plot".
 

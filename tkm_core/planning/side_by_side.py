@@ -1,4 +1,4 @@
-"""The comparison of methods as one call and one result."""
+"""`compare_methods`: run several methods and compare them in one result."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from tkm_core.units import KINDS
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Sequence[Compared]):
-    """The methods' facilities for the same residents, each with its measures. Made by `compare_methods`.
+    """The facilities and measures of several methods for the same residents. Made by `compare_methods`.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Comparison(Sequence[Compared]):
         New facilities that each method may open.
     compared : tuple of Compared
     rules : Rules
-        By which they are measured.
+        Rules by which they are measured.
     """
 
     residents: Residents
@@ -55,7 +55,7 @@ class Comparison(Sequence[Compared]):
         return f"<Comparison: {self.k} facilities for {len(self.residents):,} points by {names}>"
 
     def _repr_html_(self) -> str:
-        """The measures of the command line, in kilometres or minutes."""
+        """The same measures as on the command line, in kilometres or minutes."""
         shown, unit = shown_in(PRINTED).values(), KINDS[self.rules.unit].units[0]
         rows = [(one.title, *(figure(measure.of(one.evaluation, unit)) for measure in shown)) for one in self]
         title = f"{self.k} facilities for {self.residents.name[:200]}; less is better"
@@ -63,7 +63,7 @@ class Comparison(Sequence[Compared]):
         return html_table(title, ["", *(measure.heading(unit) for measure in shown)], rows, notes)
 
     def to_frame(self) -> Any:
-        """One row for each method, one column for each measure, in metres or minutes; facilities and seconds taken.
+        """One row for each method: its measures in metres or minutes, number of facilities and seconds taken.
 
         Returns
         -------
@@ -101,17 +101,17 @@ def compare_methods(
     t : float
         The dial, for the methods that have one.
     methods : sequence of str, optional
-        Names of ``METHODS``; by default all (those that look at groups only if the residents have groups), or with
-        existing facilities all that can keep them.
+        Names from ``METHODS``; by default all that apply: group-based methods only if the residents have groups, and
+        with existing facilities only methods that can keep them.
     standard : float, optional
         A service standard in metres, for ``share_within``.
     fixed_lonlat : array-like of shape (f, 2), optional
         Existing facilities in degrees, longitude first.
     patience : float
-        A method that would take longer than so many seconds runs on a sample, and says so in its notes.
+        Seconds; a method that would take longer runs on a sample, and says so in its notes.
     rules : Rules
-        Along streets, on sites and so on: tilted k-means then has the plan that follows them, and the facilities of
-        the other methods are moved to the nearest junction or site. All are measured by the rules.
+        Along streets, on sites and so on: tilted k-means then plans by the rules, and the facilities of the other
+        methods are moved to the nearest junction or site. All are measured by the rules.
     random_state : int
     progress : callable, optional
         Called with a fraction from 0 to 1 and a text; an exception raised in it cancels.

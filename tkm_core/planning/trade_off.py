@@ -1,4 +1,4 @@
-"""The trade-off curve: every measure of a plan at every t, on weighted cells where residents are many."""
+"""The trade-off curve: every measure of a plan at every t, on weighted cells if there are many residents."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from tkm_core.evaluation import Evaluation, evaluate
 from tkm_core.measures import MEASURES
 from tkm_core.progress import Progress
 
-MANY = 100_000  # residents up to which every one is measured at every t
+MANY = 100_000  # up to this many residents, each is measured at every t
 CELLS = 50_000  # cells that stand for more residents than that
 FINEST = 2048  # cells along the longer side of the map at the start
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Every measure along the dial, in metres, and the same for k-means++.
+    """Every measure along the dial, and of k-means++, in metres.
 
     Each measure of `tkm_core.measures` is an attribute, as in Evaluation: an array of shape (m,), NaN where it was
-    not measured (`share_within` without a service standard).
+    not computed (`share_within` without a service standard).
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Residents gathered on a grid: each cell at the weighted mean of its members.
+    """Residents merged into the cells of a grid, each at the weighted mean of its members.
 
     Attributes
     ----------
@@ -70,12 +70,12 @@ class Cells:
 
     @cached_property
     def error(self) -> float:
-        """How far the most displaced resident is from where the cells put them."""
+        """The largest distance between a resident and their cell's mean."""
         return float(self.reach.max())
 
 
 def gather(xy: Floats, weights: Floats, limit: int = CELLS) -> Cells:
-    """Gather residents into at most `limit` cells of equal size.
+    """Merge residents into at most `limit` cells of equal size.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def gather(xy: Floats, weights: Floats, limit: int = CELLS) -> Cells:
     cell = (np.cumsum(members > 0) - 1)[key]
     members = members[members > 0]
     total = np.bincount(cell, weights=weights).astype(np.float64)
-    share = np.where(total[cell] > 0, weights, 1.0)  # a cell of nobody still has a middle
+    share = np.where(total[cell] > 0, weights, 1.0)  # a cell without people still has a middle
     mass = np.bincount(cell, weights=share)
     mean = np.column_stack([np.bincount(cell, weights=share * xy[:, axis]) / mass for axis in (0, 1)])
     order = np.argsort(cell, kind="stable")
@@ -129,8 +129,8 @@ def trade_off(
     standard : float, optional
         Service standard in metres.
     measure : callable, optional
-        Measures the facilities of one plan, given its number (the baseline's comes after the last) and where they
-        stand; by default everyone goes to the nearest in a straight line.
+        Measures the facilities of one plan, given its index (the baseline comes after the last) and their positions;
+        by default everyone goes to the nearest in a straight line.
     progress : callable, optional
         Called with a fraction and a text.
 
@@ -158,7 +158,7 @@ def trade_off(
 
 
 def _farthest(xy: Floats, weights: Floats, sites: Floats, cells: Cells, distance: Floats) -> float:
-    """The exact longest trip: only the cells that could hold it are looked into."""
+    """The exact longest trip, found by looking only into the cells that could contain it."""
     peopled = cells.weights > 0
     at_least = (distance - cells.reach)[peopled].max()
     suspects = np.flatnonzero(peopled & (distance + cells.reach >= at_least))

@@ -1,4 +1,4 @@
-"""How far it is: in a straight line, along streets, or by the planner's own table."""
+"""How distance is measured: in a straight line, along streets, or by the planner's own table."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 MODES = {"walk": "on foot", "bicycle": "by bicycle", "car": "by car"}
 MEASURES = {"minutes": "min", "metres": "m"}
-ELSEWHERE = 0.2  # degrees between the middle of the residents and the streets: another city
+ELSEWHERE = 0.2  # degrees between the residents and the streets beyond which they belong to different cities
 DIRECTIONS = {"there": "from home to the facility", "back": "from the facility to the home"}
 
 
 class Travel(Protocol):
-    """What measures the way from residents to facilities."""
+    """A way to measure distances from residents to facilities."""
 
     @property
     def unit(self) -> str:
-        """What it is measured in: "m" or "min"."""
+        """The unit: "m" or "min"."""
 
     @property
     def words(self) -> str:
-        """How, as in "12.3 minutes on foot along the streets"."""
+        """How people travel, as in "12.3 minutes on foot along the streets"."""
 
     @property
     def sentence(self) -> str:
@@ -42,11 +42,11 @@ class Travel(Protocol):
 
     @property
     def attribution(self) -> str:
-        """Whose data distances come from, to be shown with them; "" where nobody has to be named."""
+        """The credit that must be shown with the distances; "" if none is required."""
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all that distances depend on."""
+        """A digest of everything the distances depend on."""
 
     def table(
         self,
@@ -57,9 +57,9 @@ class Travel(Protocol):
         dtype: npt.DTypeLike = np.float64,
         progress: Progress | None = None,
     ) -> npt.NDArray[Any]:
-        """How far every resident is from every place, shape (n, m); infinite where there is no way.
+        """Distances from every resident to every place, shape (n, m); infinite if unreachable.
 
-        `columns` are the numbers of the places, where the planner's table has them.
+        `columns` are the columns of the places in the planner's table, if it has them.
         """
 
 
@@ -87,7 +87,7 @@ class StraightLines:
         *,
         columns: Ints | None = None,  # noqa: ARG002 - places are all it takes
         dtype: npt.DTypeLike = np.float64,
-        progress: Progress | None = None,  # noqa: ARG002 - done at once
+        progress: Progress | None = None,  # noqa: ARG002 - too quick to report
     ) -> npt.NDArray[Any]:
         """Metres from every resident to every place."""
         return cdist(residents.xy, residents.lonlat_to_xy(lonlat).reshape(-1, 2)).astype(dtype, copy=False)
@@ -133,7 +133,7 @@ class AlongStreets:
 
     @property
     def unit(self) -> str:
-        """What it is measured in: "min" or "m"."""
+        """The unit: "min" or "m"."""
         return MEASURES[self.measure]
 
     @property
@@ -143,7 +143,7 @@ class AlongStreets:
 
     @property
     def words(self) -> str:
-        """How: "on foot along the streets"."""
+        """How people travel: "on foot along the streets"."""
         return f"{self.mode_words} along the streets"
 
     @property
@@ -154,7 +154,7 @@ class AlongStreets:
 
     @property
     def attribution(self) -> str:
-        """Whose streets they are: "© OpenStreetMap contributors"."""
+        """The credit for the streets: "© OpenStreetMap contributors"."""
         return self.streets.attribution
 
     @cached_property
@@ -174,7 +174,7 @@ class AlongStreets:
         return digest.hexdigest()
 
     def check(self, residents: Residents) -> None:
-        """Raise ValueError, with a sentence, if the streets are of another city."""
+        """Raise ValueError if the streets are those of another city."""
         streets = self.streets.lonlat
         middle = np.median(residents.lonlat, axis=0)
         beyond = np.maximum(streets.min(axis=0) - middle, middle - streets.max(axis=0)).max()
@@ -188,7 +188,7 @@ class AlongStreets:
             raise ValueError(msg)
 
     def joined(self, residents: Residents) -> "Joined":
-        """Where residents meet the streets."""
+        """The points where residents join the streets."""
         self.check(residents)
         if residents.fingerprint not in self._joined:
             self._joined.clear()
@@ -216,14 +216,14 @@ class ByTable:
     Attributes
     ----------
     values : ndarray of shape (n, m)
-        From each resident to each place, in metres or minutes; infinite where there is no way.
+        From each resident to each place, in metres or minutes; infinite if unreachable.
     unit : {"m", "min"}
     lonlat : ndarray of shape (m, 2)
         The places in degrees: candidate sites, then existing facilities.
     name : str
-        The file's name, text from outside.
+        The file's name, not to be trusted as markup.
     missing : int
-        Pairs that the table does not have.
+        Number of pairs that the table lacks.
 
     Examples
     --------
@@ -250,19 +250,19 @@ class ByTable:
 
     @classmethod
     def of(cls, table: "TravelTable | ByTable", lonlat: Floats, name: str = "") -> "ByTable":
-        """A table as `read_travel` gives it, at the places its columns stand for."""
+        """Make it from the result of `read_travel` and the places its columns stand for."""
         if isinstance(table, ByTable):
             return table
         return cls(np.asarray(table.values), table.unit, lonlat, name, table.missing)
 
     @property
     def words(self) -> str:
-        """How: "by your table"."""
+        """How people travel: "by your table"."""
         return "by your table"
 
     @property
     def attribution(self) -> str:
-        """Nobody: it is the planner's own table."""
+        """No credit: it is the planner's own table."""
         return ""
 
     @property
@@ -281,7 +281,7 @@ class ByTable:
         return digest.hexdigest()
 
     def columns(self, residents: Residents, lonlat: Floats) -> tuple[Ints, Floats]:
-        """The nearest places of the table, and how many metres they are away in a straight line."""
+        """The table's nearest places, and their straight-line distances in metres."""
         apart, column = cKDTree(residents.lonlat_to_xy(self.lonlat)).query(residents.lonlat_to_xy(lonlat))
         return np.atleast_1d(column).astype(np.int64), np.atleast_1d(apart)
 
@@ -292,9 +292,9 @@ class ByTable:
         *,
         columns: Ints | None = None,
         dtype: npt.DTypeLike = np.float64,
-        progress: Progress | None = None,  # noqa: ARG002 - looked up at once
+        progress: Progress | None = None,  # noqa: ARG002 - too quick to report
     ) -> npt.NDArray[Any]:
-        """The values for places, each by its own column or by that of the nearest place in the table."""
+        """The values for some places, from their own columns or those of the nearest places in the table."""
         if len(self.values) != len(residents):
             msg = (
                 f"The travel table has {len(self.values):,} rows, but there are {len(residents):,} residents."
@@ -305,6 +305,6 @@ class ByTable:
 
 
 def shown(text: str, most: int = 80) -> str:
-    """Text from outside on one line, cut short."""
+    """Untrusted text on one line, shortened."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"

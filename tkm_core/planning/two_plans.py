@@ -1,4 +1,4 @@
-"""Two plans for the same residents: one setting of a plan by itself, and who is served by another facility."""
+"""Compare two plans for the same residents: which facilities are the same, and who changes facility."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -13,15 +13,15 @@ from tkm_core.planning.plan import Plan
 
 @dataclass(frozen=True)
 class Move:
-    """People who leave a facility of one plan for a facility of the other.
+    """People who change from a facility of one plan to a facility of the other.
 
     Attributes
     ----------
     before, after : str
-        The facilities, in words.
+        Titles of the facilities.
     people : float
     change : float
-        Metres by which their trips get longer on average; negative where they get shorter.
+        Metres by which their trips get longer on average; negative if they get shorter.
     """
 
     before: str
@@ -31,7 +31,7 @@ class Move:
 
 
 def one_setting(plan: Plan, i: int) -> Plan:
-    """The plan with setting i alone on its dial.
+    """The plan with i as its only setting.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def one_setting(plan: Plan, i: int) -> Plan:
 
 
 def same_facilities(before: Plan, after: Plan) -> Ints:
-    """For each facility of `after`, at its first setting, the one of `before` that it is; -1 where it is none.
+    """For each facility of `after`, at its first setting, the index of the same one in `before`; -1 if it is new.
 
     An existing facility is itself. New and pinned ones are paired so that together they move as little as possible.
     """
@@ -73,9 +73,9 @@ def same_facilities(before: Plan, after: Plan) -> Ints:
 
 
 def moves(before: Plan, after: Plan) -> list[Move]:
-    """Who is served by another facility in one plan than in the other, most people first.
+    """People served by different facilities in the two plans, largest numbers first.
 
-    A facility that stands elsewhere in the other plan is still the same facility: see `same_facilities`.
+    A facility that has moved is still the same facility: see `same_facilities`.
 
     Parameters
     ----------

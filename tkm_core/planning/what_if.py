@@ -1,4 +1,4 @@
-"""What if a facility stood elsewhere: the plan at one setting, with one of its facilities moved by hand."""
+"""What if: measure a plan with one of its facilities moved by hand."""
 
 import numpy as np
 import numpy.typing as npt

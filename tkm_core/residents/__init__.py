@@ -1,4 +1,4 @@
-"""Residents: reading planners' files, checking what they say, and putting them on a map in metres."""
+"""Read residents, facilities, sites and zones from planners' files, check them, and project them to metres."""
 
 from tkm_core.residents.columns import resolve
 from tkm_core.residents.coordinates import chosen_crs

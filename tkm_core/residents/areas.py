@@ -1,4 +1,4 @@
-"""The areas of a file of polygons: kept beside the point that stands for each, simplified, in degrees."""
+"""Polygons of a map file, simplified and in degrees, kept beside the point that stands for each."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,15 +9,15 @@ from pyproj import CRS
 from tkm_core.arrays import Floats
 from tkm_core.residents import projection
 
-MOST_AREAS = 20_000  # more are drawn as points: a map of so many outlines is only lines
-FINENESS = 2_000  # parts of the extent: details smaller than one are left out
-FITTING = 0.95  # of the areas hold their point once both are in degrees
+MOST_AREAS = 20_000  # more are drawn as points: so many outlines would cover the map
+FINENESS = 2_000  # details smaller than 1/2,000 of the extent are left out
+FITTING = 0.95  # share of the areas that must contain their point once both are in degrees
 
 Shapes = npt.NDArray[np.object_]
 
 
 def areas_in_degrees(shapes: Shapes, lonlat: Floats, crs: CRS | None) -> pa.Array | None:
-    """Polygons as well-known binary in degrees, null for what is none.
+    """Polygons as well-known binary in degrees; null for a geometry that is not a polygon.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def areas_in_degrees(shapes: Shapes, lonlat: Floats, crs: CRS | None) -> pa.Arra
     Returns
     -------
     pyarrow.Array or None
-        None where hardly anything is a polygon, there are too many, or they do not end up around their points.
+        None if hardly any geometry is a polygon, if there are too many, or if they do not contain their points.
 
     Examples
     --------

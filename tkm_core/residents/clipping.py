@@ -1,4 +1,4 @@
-"""Cutting residents to an area: a polygon, a layer of them, or a file."""
+"""Clip residents to an area, given as a polygon, a layer of polygons or a file."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def area_of(within: Any) -> Any:
     Parameters
     ----------
     within : shapely geometry, GeoDataFrame, GeoSeries, or a file of polygons
-        Geometries are in degrees, longitude first; the others where they say so.
+        Geometries are in degrees, longitude first; layers and files in the reference system they state.
 
     Examples
     --------
@@ -48,6 +48,7 @@ def area_of(within: Any) -> Any:
 
 
 def _from_file(file: Any) -> Any:
+    """The geometries of a file of polygons, in degrees."""
     with open_source(file) as source:
         one = FORMATS.get(source.kind)
         table = one.read(source, Asked()) if one is not None and one.is_map else None
@@ -63,7 +64,7 @@ def _from_file(file: Any) -> Any:
 
 
 def outside(lonlat: Floats, area: Any) -> Bools:
-    """Which points lie neither inside an area nor on its edge; points without a place do not.
+    """Which points lie neither inside an area nor on its edge; False for points without coordinates.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which column is what: judged by its name and checked against its values."""
+"""Recognise coordinate, population, group and name columns by their names, checked against their values."""
 
 import difflib
 import re
@@ -17,18 +17,18 @@ from tkm_core.residents.table import Table, as_text, is_plain, is_text
 from tkm_core.residents.vocabulary import name_score
 
 SAMPLES = 5
-LIKELY = 20  # columns of one meaning that are compared with those of another
-COMPARED = 100  # characters of two names that are compared
+LIKELY = 20  # x columns, and as many y columns, that are tried as pairs
+COMPARED = 100  # characters of a name that are compared with another
 DEGREES = r"[+-]?\d{1,3}(?:\.\d+)?"
 PAIR = re.compile(rf"^\s*[\[(]?\s*(?P<first>{DEGREES})\s*[,;/ ]\s*(?P<second>{DEGREES})\s*[\])]?\s*$")
 WKT = re.compile(r"(?i)^\s*(?:SRID=\d+;)?\s*(?:MULTI)?(?:POINT|POLYGON)\s*Z?M?\s*\(")
 ONE_EACH = "Every row counts as one resident."
-REPEATED = re.compile(r"\(\d+\)$")  # a name the file has twice
+REPEATED = re.compile(r"\(\d+\)$")  # a name that occurs twice in the file
 
 
 @dataclass
 class Roles:
-    """The columns that were given a role, and the account of all of them."""
+    """Which column has which role, with the reason for each column."""
 
     x: str | None = None
     y: str | None = None
@@ -64,7 +64,7 @@ Choice = str | int | bool | None
 
 
 def find_roles(table: Table, choices: Mapping[str, Choice], decimal: str | None = None) -> Roles:
-    """Give every role to a column: the one chosen, else the one that name and values speak for.
+    """Assign every role to a column: the one chosen, otherwise the one whose name and values fit best.
 
     Parameters
     ----------
@@ -121,11 +121,13 @@ def resolve(choice: str | int, names: list[str], role: str) -> str:
 
 
 def _samples(column: pa.ChunkedArray) -> list[str]:
+    """Some values of a column as text, without empty ones."""
     present = pc.drop_null(column.slice(0, 5_000))
     return [text[:80] for text in as_text(present.slice(0, 200))]
 
 
 def _find_coordinates(table: Table, roles: Roles, samples: dict[str, list[str]]) -> None:
+    """Find the columns of coordinates: the ones chosen, a pair by name, one column with both, or a pair by values."""
     pairs = _named_pairs(table.names, roles)
     for _, x, y, _ in pairs:
         roles.offer("x", x)
@@ -202,13 +204,14 @@ def _named_pairs(names: list[str], roles: Roles) -> list[tuple[float, str, str, 
 
 
 def _likely(meaning: str, roles: Roles) -> list[str]:
-    """The columns of numbers whose names mean this most clearly; of equals, those that come first."""
+    """The columns of numbers whose names have this meaning most clearly; among equals, the first ones."""
     scores = {name: name_score(name, meaning) - bool(REPEATED.search(name)) for name in roles.numbers}
     named = [name for name in roles.numbers if name_score(name, meaning)]
     return sorted(named, key=lambda name: -scores[name])[:LIKELY]
 
 
 def _fits_degrees(x: Floats, y: Floats) -> bool:
+    """Whether nine in ten pairs can be longitude and latitude, in either order."""
     with np.errstate(invalid="ignore"):
         both = np.isfinite(x) & np.isfinite(y)
         straight = (np.abs(x) <= 180) & (np.abs(y) <= 90)
@@ -217,6 +220,7 @@ def _fits_degrees(x: Floats, y: Floats) -> bool:
 
 
 def _is_pair(samples: list[str]) -> bool:
+    """Whether the values look like two coordinates in one cell."""
     if not samples:
         return False
     return sum(bool(PAIR.match(text) or WKT.match(text)) for text in samples) > 0.8 * len(samples)
@@ -229,7 +233,7 @@ def _decimals(numbers: Floats) -> float:
 
 
 def _pair_by_values(table: Table, roles: Roles) -> None:
-    """Without helpful names: two neighbouring columns of fine-grained numbers within the range of degrees."""
+    """If no name helps, take two neighbouring columns with many decimals whose values could be degrees."""
     fine = {name for name in table.names if name in roles.numbers and _decimals(roles.numbers[name]) > 0.8}
     for first, second in zip(table.names, table.names[1:], strict=False):
         if first in fine and second in fine and _fits_degrees(roles.numbers[first], roles.numbers[second]):
@@ -254,7 +258,7 @@ def is_count(numbers: Floats) -> tuple[bool, str]:
     finite = numbers[np.isfinite(numbers)]
     people = finite[finite >= 0]
     if len(people) == 0:
-        return False, "it holds no number from 0 up"
+        return False, "it holds no number of 0 or more"
     fractions = np.mean(people != np.round(people))
     if people.max() <= 1 and fractions > 0:
         return False, "its values lie between 0 and 1, like a proportion"
@@ -268,6 +272,7 @@ def is_count(numbers: Floats) -> tuple[bool, str]:
 
 
 def _find_weight(roles: Roles, choice: Choice) -> None:
+    """Take the column that clearly counts people, and propose those that may."""
     strong: list[tuple[float, str]] = []
     for name, numbers in roles.numbers.items():
         if roles.columns[name].role in ("x", "y"):
@@ -303,7 +308,7 @@ def _find_weight(roles: Roles, choice: Choice) -> None:
 
 
 def propose_counts(roles: Roles) -> None:
-    """Where rows are areas and no name means people, any column of counts may count them."""
+    """Propose every column of counts as population, if rows are areas and no name means people."""
     fitting = [
         name
         for name, numbers in roles.numbers.items()
@@ -318,12 +323,13 @@ def propose_counts(roles: Roles) -> None:
 
 
 def _say_who_may_count(roles: Roles) -> None:
+    """Tell the planner which columns could be chosen as population."""
     listed = ", ".join(f"“{name}”" for name in roles.proposed_weights[:5])
     roles.notes.append(f"{ONE_EACH} People may be counted in {listed}: choose the column if so.")
 
 
 def _may_count(numbers: Floats, column: Column) -> bool:
-    """Whole numbers that differ, and are no codes, years, row numbers or measures."""
+    """Whether these are whole numbers that differ and are not codes, years, row numbers or measurements."""
     values = numbers[np.isfinite(numbers)]
     if len(values) < 2 or (values != np.round(values)).any() or not is_count(values)[0]:
         return False
@@ -338,6 +344,7 @@ def _may_count(numbers: Floats, column: Column) -> bool:
 
 
 def _find_labels(table: Table, roles: Roles, choices: Mapping[str, Choice]) -> None:
+    """Find the columns of identifiers, groups and place names."""
     n_rows = len(table.head)
     for name in table.names:
         if roles.columns[name].role or n_rows < 2:
@@ -378,11 +385,12 @@ def _find_labels(table: Table, roles: Roles, choices: Mapping[str, Choice]) -> N
 
 
 def _has_letters(column: pa.ChunkedArray) -> bool:
+    """Whether one of the first values contains a letter."""
     return is_text(column.type) and any(
         any(char.isalpha() for char in text) for text in as_text(pc.drop_null(column).slice(0, 20))
     )
 
 
 def _is_row_number(name: str) -> bool:
-    """Identifiers that software made: of all they mean least."""
+    """Whether a name stands for an identifier made by software, which is the last choice for an id."""
     return name.casefold() in ("objectid", "fid", "ogc_fid", "gid", "rowid", "index", "oid")

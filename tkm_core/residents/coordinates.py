@@ -1,4 +1,4 @@
-"""From two columns of numbers to degrees: order, unit and reference system, checked against the values."""
+"""Convert two columns of coordinates to degrees: their order, unit and reference system, checked by value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,8 +20,8 @@ from tkm_core.residents.reference_systems import code_in, mapped, parse_crs, sug
 
 Mask = npt.NDArray[np.bool_]
 
-AGREED = 50.0  # metres two statements of the same place may lie apart
-# Numbers that programs write where they know no coordinate.
+AGREED = 50.0  # metres that two coordinates of the same place may differ
+# Numbers that programs write in place of an unknown coordinate.
 UNKNOWN = (
     -999,
     -9999,
@@ -35,14 +35,14 @@ UNKNOWN = (
     -2147483648,
     2147483647,
 )
-BEYOND = 1_000_000.0  # metres outside its official area in which a stated system is still believed
-TRUE = 1.0  # metres within which a point comes back when it is carried to degrees and back
+BEYOND = 1_000_000.0  # metres outside its official area up to which a stated system is still accepted
+TRUE = 1.0  # metres a point may move when it is converted to degrees and back
 CLEARLY = 0.9  # share of rows that must agree before the file as a whole is reinterpreted
 
 
 @dataclass
 class Position:
-    """Degrees, with how they were found."""
+    """Positions in degrees, with notes and warnings on how they were found."""
 
     lonlat: Floats
     source_crs: CRS | None = None
@@ -58,18 +58,17 @@ def chosen_crs(crs: object) -> CRS | None:
     try:
         return parse_crs(crs)
     except (CRSError, ValueError, TypeError) as error:
-        msg = f"“{str(crs)[:80]}” is no reference system. Give an EPSG code, such as EPSG:4326 or EPSG:25832."
+        msg = f"“{str(crs)[:80]}” is not a reference system. Give an EPSG code, such as EPSG:4326 or EPSG:25832."
         raise ResidentsError(msg, needs="crs") from error
 
 
 def split_pairs(values: pa.ChunkedArray) -> tuple[Floats, bool, list[str]]:
-    """Two numbers from texts such as "45.78, 5.65" or "POINT (5.65 45.78)"; whether x comes first; notes."""
+    """Split texts such as "45.78, 5.65" or "POINT (5.65 45.78)" in two; also whether x comes first, and notes."""
     text = pc.cast(values, pa.string())
     if float(pc.mean(pc.cast(pc.match_substring_regex(text, WKT.pattern), pa.float64())).as_py() or 0) > 0.5:
         bare = pc.replace_substring_regex(text, r"(?i)^\s*SRID=\d+;", "")
-        plain = pc.if_else(
-            pc.match_substring_regex(bare, WKT.pattern), bare, None
-        )  # no collections of collections
+        # Collections within collections are not parsed.
+        plain = pc.if_else(pc.match_substring_regex(bare, WKT.pattern), bare, None)
         shapes = shapely.from_wkt(np.asarray(plain.to_pylist(), dtype=object), on_invalid="ignore")
         points, kinds = to_points(shapes)
         return points, True, describe_kinds(kinds)
@@ -95,15 +94,15 @@ def locate(
     points : ndarray of shape (n, 2)
         As in the file, the column taken for x first. May be overwritten.
     chosen, stated : CRS or None
-        What the caller says, and what the file says.
+        Reference system according to the caller, and according to the file.
     names : sequence of str
-        Of the two columns.
+        Names of the two columns.
     texts : sequence of str
         Names and values of the file, to judge its language by.
     certain_order : bool
         Whether the caller named x and y, so that they are not to be swapped.
     known_order : bool
-        Whether names tell x from y; otherwise the likelier of both orders is taken.
+        Whether the names tell x from y; otherwise the likelier order is taken.
 
     Returns
     -------
@@ -143,13 +142,13 @@ def locate(
     position = _from_degrees(points, sample, names, certain_order=certain_order, known_order=known_order)
     if crs is not None and not crs.equals(WGS84, ignore_axis_order=True):
         transform(position.lonlat, crs, WGS84, out=position.lonlat)
-        position.notes.append(f"Degrees in {crs_name(crs)} were brought to WGS84.")
+        position.notes.append(f"Degrees in {crs_name(crs)} were converted to WGS84.")
     position.source_crs, position.zero = crs or WGS84, zero
     return position
 
 
 def compare(position: Position, grid: Floats, names: Sequence[str]) -> None:
-    """Where a file gives coordinates twice, and says in which system: tell whether they agree."""
+    """Report whether a second pair of coordinates, whose reference system is known, agrees with the first."""
     code = code_in(names)
     rows = np.flatnonzero(np.isfinite(position.lonlat + grid).all(axis=1))
     rows = rows[:: max(1, len(rows) // 1_000)]
@@ -174,6 +173,7 @@ def compare(position: Position, grid: Floats, names: Sequence[str]) -> None:
 
 
 def _known(code: int) -> bool:
+    """Whether an EPSG code exists."""
     try:
         CRS.from_epsg(code)
     except CRSError:
@@ -182,12 +182,14 @@ def _known(code: int) -> bool:
 
 
 def _share_in_degrees(sample: Floats) -> float:
+    """Share of points that are valid as longitude and latitude."""
     return float(np.mean((np.abs(sample[:, 0]) <= 180) & (np.abs(sample[:, 1]) <= 90)))
 
 
 def _from_degrees(
     points: Floats, sample: Floats, names: Sequence[str], *, certain_order: bool, known_order: bool = True
 ) -> Position:
+    """Take coordinates as degrees or radians, and swap them if only that makes sense."""
     position = Position(points)
     x, y = names[0] if names else "x", names[-1] if names else "y"
     if _in_radians(sample, names):
@@ -214,6 +216,7 @@ def _from_degrees(
 
 
 def _in_radians(sample: Floats, names: Sequence[str]) -> bool:
+    """Whether the numbers are radians: their names say so, or only as radians do they lie on land."""
     if not (
         (np.abs(sample[:, 0]) <= np.pi + 1e-9).mean() > CLEARLY
         and (np.abs(sample[:, 1]) <= np.pi / 2 + 1e-9).mean() > CLEARLY
@@ -227,13 +230,13 @@ def _in_radians(sample: Floats, names: Sequence[str]) -> bool:
 def _from_grid(
     points: Floats, sample: Floats, crs: CRS, zero: Mask, texts: Sequence[str], *, certain: bool
 ) -> Position:
-    """Carry grid coordinates to degrees, having checked that they lie where the grid is made for."""
+    """Convert grid coordinates to degrees, after checking that they lie in the grid's official area."""
     position = Position(points, crs, zero=zero)
     inside = _share_in_area(sample, crs)
     if inside < 0.5 and _share_in_area(sample[:, ::-1], crs) > CLEARLY:
         points[:] = points[:, ::-1].copy()
         position.warnings.append(
-            f"x and y were swapped: only so do they lie within the area of {crs_name(crs)}."
+            f"x and y were swapped: only then do they lie within the area of {crs_name(crs)}."
         )
     elif inside < 0.5:
         place = crs.area_of_use.name if crs.area_of_use else "its area"
@@ -257,7 +260,7 @@ def _from_grid(
             raise ResidentsError(msg, needs="crs", suggestions=found)
     transform(points, crs, WGS84, out=points)
     points[~np.isfinite(points[:, 0] + points[:, 1])] = np.nan
-    position.notes.append(f"Coordinates in {crs_name(crs)} were carried to degrees.")
+    position.notes.append(f"Coordinates in {crs_name(crs)} were converted to degrees.")
     return position
 
 
@@ -268,7 +271,7 @@ def _share_in_area(sample: Floats, crs: CRS) -> float:
 
 
 def _outside(sample: Floats, crs: CRS) -> tuple[Floats, Floats]:
-    """Degrees of some grid coordinates, and how many degrees they lie outside the grid's area in each direction."""
+    """Grid coordinates in degrees, and how many degrees they lie outside the grid's area in each direction."""
     lonlat = transform(sample[:: max(1, len(sample) // 500)], crs, WGS84)
     if crs.area_of_use is None:
         return lonlat, np.zeros_like(lonlat)
@@ -281,9 +284,9 @@ def _outside(sample: Floats, crs: CRS) -> tuple[Floats, Floats]:
 
 
 def _metres_beyond(sample: Floats, crs: CRS) -> float | None:
-    """How far outside its area a grid was used, where it is still exact and leads to land; None if it is not so.
+    """Metres outside its official area at which a grid was used; None if it is inexact there or leads out to sea.
 
-    A region that reaches over two zones is often kept in one of them, and that is right to the metre.
+    A region that spans two zones is often stored in one of them, and is still right to the metre.
     """
     lonlat, outside = _outside(sample, crs)
     finite = np.isfinite(lonlat).all(axis=1)
@@ -299,6 +302,7 @@ def _metres_beyond(sample: Floats, crs: CRS) -> float | None:
 
 
 def _ask(sample: Floats, texts: Sequence[str], crs: CRS | None) -> ResidentsError:
+    """The error that asks for the reference system, with suggestions."""
     found = suggest(sample, texts)
     low, high = np.percentile(sample, [1, 99], axis=0)
     if crs is None:
@@ -306,7 +310,7 @@ def _ask(sample: Floats, texts: Sequence[str], crs: CRS | None) -> ResidentsErro
     else:
         msg = f"The file says {crs_name(crs)}, in degrees, but its numbers are not degrees"
     msg += f" (x about {low[0]:,.0f} to {high[0]:,.0f}, y about {low[1]:,.0f} to {high[1]:,.0f}). "
-    msg += "Give its EPSG code (crs=)."
+    msg += "Give its EPSG code (crs=)" + ("." if found else "; whoever made the file knows it.")
     if found:
         msg += f" Likely: {'; '.join(f'{code} ({name})' for code, name in found[:4])}."
     return ResidentsError(msg, needs="crs", suggestions=found)

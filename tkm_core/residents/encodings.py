@@ -1,4 +1,4 @@
-"""Which encoding a text file is in, judged on the whole file, and its text as UTF-8."""
+"""Detect the encoding of a text file, judged by the whole file, and decode it to UTF-8."""
 
 import codecs
 import re
@@ -22,11 +22,11 @@ CANDIDATES = (
     "cp866", "koi8_r", "iso8859_2", "mac_roman", "cp1255", "cp1256", "cp874", "iso8859_15", "latin_1",
 )  # fmt: skip
 FOREIGN = re.compile(rb"[\x80-\xff][^\r\n]{0,60}")
-BEFORE = 60  # bytes before a foreign letter that belong to a sample
+BEFORE = 60  # bytes before a letter beyond ASCII that are sampled with it
 SAMPLES = 120
-# Signs beyond ASCII that some programs put between columns, and the byte of each in Western code pages.
+# Delimiters beyond ASCII that some programs use, with the byte of each in Western code pages.
 SEPARATORS = {0xAC: "¬", 0xA6: "¦", 0xA7: "§", 0x95: "•"}
-LOOKED_AT = 200  # lines in which such a sign is looked for
+LOOKED_AT = 200  # lines searched for such a delimiter
 # Letters that languages written in Latin script use often; others of the same code pages are rare.
 COMMON = frozenset("äöüßéèêàáçñíóúâîôûëïåøæãõœłąęśżźćńčšžřěůťďňőűğşıțșăđÄÖÜÉÈÀÁÇÑÍÓÚÅØÆŁŚŻČŠŽŘİŞ")
 BESIDE = frozenset("°§€£µ²³½·–—’‘“”„…«»®©™№•²±ºª¿¡")
@@ -47,9 +47,9 @@ def to_utf8(data: Buffer, name: str, encoding: str | None = None) -> tuple[Buffe
     Returns
     -------
     data : bytes or mmap
-        In UTF-8, without byte order mark.
+        The text in UTF-8, without byte order mark.
     encoding : str
-        What it was in.
+        The encoding of the file.
     warnings : list of str
     """
     if encoding:
@@ -76,6 +76,7 @@ def to_utf8(data: Buffer, name: str, encoding: str | None = None) -> tuple[Buffe
 
 
 def _is_utf8(data: Buffer) -> bool:
+    """Whether a file is valid UTF-8, decoded block by block."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for start in range(0, len(data), 16 * STEP):
@@ -89,10 +90,12 @@ def _is_utf8(data: Buffer) -> bool:
 
 
 def _decode(data: Buffer, encoding: str, errors: str = "strict") -> str:
+    """Decode a whole file."""
     return bytes(data).decode(encoding, errors)
 
 
 def _without_mark(data: Buffer, head: bytes, name: str) -> tuple[Buffer, str, list[str]]:
+    """Decode UTF-16 that has no byte order mark, known by its zero bytes; refuse anything else that is binary."""
     even, odd = head[0::2].count(0), head[1::2].count(0)
     half = max(1, len(head) // 2)
     for zeros, others, encoding in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
@@ -103,11 +106,12 @@ def _without_mark(data: Buffer, head: bytes, name: str) -> tuple[Buffer, str, li
 
 
 def _guess(data: Buffer, name: str) -> tuple[Buffer, str, list[str]]:
+    """Decode with the encoding in which the letters beyond ASCII look most like words."""
     mark = _separator(bytes(data[:STEP]))
     fitting = [encoding for encoding in CANDIDATES if mark is None or _means(mark, encoding)]
     found = [match.span() for match in islice(FOREIGN.finditer(data), 500 * SAMPLES)]
     lines = [_sample(data, *span) for span in found[:: max(1, len(found) // SAMPLES)]]
-    if mark is not None:  # it is no letter, so it says nothing about the language
+    if mark is not None:  # a delimiter is not a letter: it says nothing about the language
         lines = [line.replace(bytes([mark]), b",") for line in lines]
     text = b"\n".join(lines).decode("utf-8", "replace")
     broken = text.count("\ufffd")
@@ -133,30 +137,31 @@ def _guess(data: Buffer, name: str) -> tuple[Buffer, str, list[str]]:
 
 
 def _separator(head: bytes) -> int | None:
-    """The byte beyond ASCII that stands between the columns: as often in every line, and no usual sign does."""
+    """The byte beyond ASCII that stands between the columns: as often in every line, and more so than usual signs."""
     lines = [line for line in head.splitlines()[:-1] or head.splitlines() if line.strip()][:LOOKED_AT]
-    if len(lines) < 2 or any(usual in lines[0] for usual in (b",", b";", b"\t", b"|")):
+    if len(lines) < 2:
         return None
+    usual = max(lines[0].count(sign) for sign in (b",", b";", b"\t", b"|"))
     for mark in SEPARATORS:
         counts = [line.count(mark) for line in lines]
-        if counts[0] and counts.count(counts[0]) > 0.8 * len(lines):
+        if counts[0] > usual and counts.count(counts[0]) > 0.8 * len(lines):
             return mark
     return None
 
 
 def _means(mark: int, encoding: str) -> bool:
-    """Whether a byte is that separator in an encoding."""
+    """Whether a byte stands for its delimiter in an encoding."""
     return bytes([mark]).decode(encoding, "ignore") == SEPARATORS[mark]
 
 
 def _sample(data: Buffer, start: int, end: int) -> bytes:
-    """A foreign letter with what stands around it in its line."""
+    """A letter beyond ASCII with its neighbours in the line."""
     before = bytes(data[max(0, start - BEFORE) : start])
     return before[max(before.rfind(b"\r"), before.rfind(b"\n")) + 1 :] + bytes(data[start:end])
 
 
 def _score(lines: list[bytes], encoding: str) -> float:
-    """How much the foreign characters look like words of a language, on average."""
+    """How plausible the characters beyond ASCII are as parts of words, on average."""
     total, count = 0.0, 0
     for line in lines:
         try:
@@ -175,6 +180,7 @@ def _score(lines: list[bytes], encoding: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _script(char: str) -> str:
+    """The writing system of a letter; empty for other characters."""
     code = ord(char)
     if 0xAC00 <= code <= 0xD7A3:
         return "hangul"
@@ -188,6 +194,7 @@ def _script(char: str) -> str:
 
 
 def _plausible(text: str, place: int, char: str, encoding: str) -> float:
+    """How well a character fits between its neighbours: from -2 (impossible in text) to 1."""
     before = text[place - 1] if place else " "
     after = text[place + 1] if place + 1 < len(text) else " "
     script = _script(char)
@@ -219,11 +226,12 @@ def _ordinal(before: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _everyday_hangul(char: str) -> bool:
-    """The 2,350 syllables of the older standard; the other 8,822 hardly occur."""
+    """Whether a syllable is one of the 2,350 of the older standard; the other 8,822 hardly occur."""
     return len(char.encode("euc_kr", "ignore")) == 2
 
 
 def _plausible_han(char: str, script: str, near: set[str], encoding: str) -> float:
+    """How plausible a Chinese or Japanese character is: the encodings list common ones first."""
     if "hangul" in near or near - {"kana", "han", "latin", "fullwidth"}:
         return -0.5
     if script == "kana":
@@ -235,12 +243,13 @@ def _plausible_han(char: str, script: str, near: set[str], encoding: str) -> flo
 
 
 def _plausible_latin(char: str, before: str, after: str) -> float:
+    """How plausible an accented letter is between its neighbours."""
     if "FULLWIDTH" in unicodedata.name(char, ""):
         return 0.3
     if char.isupper() and before.islower():
         return -0.5
     if char.islower() and before.isupper() and after.isupper():
         return -0.5
-    if before > "\x7f" and after > "\x7f":  # no Latin script runs three accents in a row
+    if before > "\x7f" and after > "\x7f":  # no language in Latin script has three accented letters in a row
         return -1.0
     return 1.0 if char in COMMON else 0.6

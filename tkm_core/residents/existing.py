@@ -1,4 +1,4 @@
-"""Existing facilities: read as residents are, kept in every plan, under the names people know them by."""
+"""Existing facilities: read like residents, checked against them, and kept in every plan with their names."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from tkm_core.residents.report import Report
 from tkm_core.residents.vocabulary import plain
 
 MOST = 200  # existing facilities in one plan
-REACH = 0.5  # of the residents' extent: how far outside it a facility still belongs to them
-LEAST_REACH = 0.2  # degrees, for residents who live close together
+REACH = 0.5  # how far outside the residents' extent a facility may lie, as a share of the extent
+LEAST_REACH = 0.2  # degrees: the least such distance, for residents who live close together
 NAMES = (
     "name", "facility", "title", "label", "site", "school", "clinic", "hospital", "station", "store", "library",
     "nom", "nombre", "nome", "naam", "navn", "namn", "nimi", "nazwa", "nazev", "bezeichnung", "standort",
@@ -33,11 +33,11 @@ class Existing:
     lonlat : ndarray of shape (f, 2)
         WGS84 degrees, longitude first.
     names : tuple of str
-        What they are called, text from outside; empty where the file has no names.
+        Their names, not to be trusted as markup; empty if the file has none.
     report : Report
         What was read, kept, left out and guessed.
     pinned : int
-        How many of the last ones were pinned by hand: they never move either, but are not there today.
+        How many at the end of the list were pinned by hand: they never move either, but do not exist yet.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Existing:
 
     @property
     def words(self) -> str:
-        """How many there are."""
+        """How many there are, in words."""
         return "1 existing facility" if len(self) == 1 else f"{len(self)} existing facilities"
 
     @cached_property
@@ -82,7 +82,7 @@ def nearby(residents: Residents, lonlat: Floats) -> npt.NDArray[np.bool_]:
 
 
 def scaled_sites(residents: Residents, fixed_lonlat: npt.ArrayLike | None) -> Floats:
-    """Existing facilities in the residents' scaled coordinates, shape (f, 2); one that cannot be is said."""
+    """Existing facilities in the residents' scaled coordinates, shape (f, 2); an impossible one is an error."""
     if fixed_lonlat is None:
         return np.empty((0, 2))
     lonlat = np.asarray(fixed_lonlat, dtype=np.float64).reshape(-1, 2)
@@ -106,12 +106,12 @@ def read_existing(
 ) -> Existing:
     r"""Read existing facilities and check them against the residents they are for.
 
-    Coordinates that cannot be placed, or only far away, are tried in the reference system of the residents' file.
+    If the coordinates make no sense, or lie far away, the reference system of the residents' file is tried.
 
     Parameters
     ----------
     read : callable
-        Reads the file: gets options of `load_residents` and returns what that returns.
+        Reads the file: takes options of `load_residents` and returns what it returns.
     residents : Residents
     **options
         What the planner said about the file, as for `load_residents`; `id` is the column of names.
@@ -142,7 +142,7 @@ def read_existing(
 def read_places(
     read: Callable[[dict[str, Any]], Residents], residents: Residents, **options: Any
 ) -> Residents:
-    """Read places for residents, with their names as ids: in the system of the residents' file where that fits better.
+    """Read places with their names as ids, in the reference system of the residents' file if that fits better.
 
     Parameters
     ----------
@@ -155,10 +155,11 @@ def read_places(
     Returns
     -------
     Residents
-        One row for each place, none left out as suspect.
+        One row for each place; none is left out as suspect.
     """
 
     def attempt(**more: Any) -> Residents:
+        """Read the file, with some options changed."""
         return read(
             {"weight": False, "group": False, "place": False, "keep_suspect": True, **options, **more}
         )
@@ -188,6 +189,7 @@ def read_places(
 
 
 def _try(attempt: Callable[..., Residents], crs: object) -> Residents | None:
+    """Read with a reference system; None if that fails."""
     try:
         return attempt(crs=crs)
     except ResidentsError:
@@ -195,7 +197,7 @@ def _try(attempt: Callable[..., Residents], crs: object) -> Residents | None:
 
 
 def _name_column(report: Report) -> str | None:
-    """The column that holds names: it is called so and is not used for anything else."""
+    """The column whose heading means name and which has no other role."""
     free = [column.name for column in report.columns if column.role in (None, "id")]
     for exact in (True, False):
         for word in NAMES:
@@ -207,7 +209,7 @@ def _name_column(report: Report) -> str | None:
 
 
 def _check(found: Residents, residents: Residents) -> None:
-    """Say what is wrong with these facilities for these residents, or warn of what may be."""
+    """Refuse facilities that cannot belong to these residents, and warn of those that may not."""
     if len(found) > MOST:
         msg = (
             f"There are {len(found):,} places in this file; a plan keeps at most {MOST} existing facilities. "

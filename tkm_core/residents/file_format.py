@@ -1,4 +1,4 @@
-"""What a format of files in is."""
+"""Definition of an input format: how its files are recognised and read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,20 +10,20 @@ from tkm_core.residents.table import Table
 
 @dataclass(frozen=True)
 class Asked:
-    """What the planner said about the file; None is guessed."""
+    """What the planner said about the file; whatever is None is guessed."""
 
     sheet: str | int | None = None
     layer: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
-    lines: bool = False  # of a map: streets are asked for, not places
+    lines: bool = False  # for map files: lines (streets) are wanted, not places
     crs: object = None
     within: Any = None  # the area to cut out: a polygon in degrees
-    cells: int = 100_000  # of a raster: more are added up to larger ones
+    cells: int = 100_000  # for rasters: the most cells to keep; more are merged into larger ones
 
 
 def no_sign(_head: bytes) -> bool:
-    """The sign of a format that its first bytes do not tell."""
+    """The `sign` of a format that cannot be recognised by its first bytes."""
     return False
 
 
@@ -34,24 +34,24 @@ class FileFormat:
     Attributes
     ----------
     kind : str
-        Names the format in code.
+        The name of the format in code.
     name, upload : str
-        How it is called, and in “You can upload ...” where that is said in other words.
+        What it is called, and how “You can upload ...” names it if that differs.
     suffixes : tuple of str
         With the dot, in lower case.
     read : callable
         ``read(source, asked)`` gives the table.
     sign : callable
-        Whether a file that begins with these bytes (up to 64 kB) is of this format; the name decides only what no
-        sign tells.
+        Whether a file that begins with these bytes (up to 64 kB) is of this format. The file name decides only
+        where no sign does.
     is_map : bool
-        Whether it holds places with geometry, not just a table with coordinates in it.
+        Whether it holds features with geometry, not just a table with columns of coordinates.
     only : tuple of str
-        Suffixes that nothing but this format may have: other content is refused.
+        Suffixes that no other format may have: other content is refused.
     mismatch : str
-        What is said of such content, if it is more than that the name is wrong.
+        The message for such content, if there is more to say than that the name is wrong.
     zip_suffixes, zip_member : tuple of str, str
-        Where the format is a zip itself: its suffixes, and a file in it that tells it from an archive of files.
+        For formats that are zip files themselves: their suffixes, and a member that tells them from an archive.
     """
 
     kind: str

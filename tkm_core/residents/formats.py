@@ -1,4 +1,4 @@
-"""The formats that residents may come in, one file each, in the order in which they are named."""
+"""Registry of the input formats, one file each, in the order in which messages list them."""
 
 from tkm_core.residents import geojson, geopackage, kml, parquet, raster, shapefile, spreadsheet, text
 from tkm_core.residents.file_format import FileFormat

@@ -1,4 +1,4 @@
-"""Tables that are in memory already: DataFrames with coordinates in columns, and GeoDataFrames."""
+"""Read residents from pandas DataFrames (coordinates in columns) and GeoDataFrames."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ from tkm_core.residents.table import LOOK_AT, Table, unique_names, whole
 
 
 def as_frame(data: Any) -> pd.DataFrame | None:
-    """A DataFrame or GeoDataFrame as it is, a GeoSeries as a table of its own, and None for anything else."""
+    """A DataFrame or GeoDataFrame as it is, a GeoSeries as a GeoDataFrame, None for anything else."""
     if isinstance(data, pd.DataFrame):
         return data
     return data.to_frame("geometry") if isinstance(data, pd.Series) and hasattr(data, "crs") else None
 
 
 def read_frame(frame: pd.DataFrame) -> Table:
-    """A table as a reader of files delivers it; the frame itself is not touched.
+    """Turn a frame into the `Table` that the readers of files return; the frame itself is not changed.
 
     Examples
     --------
@@ -44,13 +44,13 @@ def read_frame(frame: pd.DataFrame) -> Table:
 
 
 def _geometry_column(frame: pd.DataFrame) -> Any:
-    """The column of the active geometry, if there is one; a GeoDataFrame may have lost its own."""
+    """The column of the active geometry, or None: a GeoDataFrame may have lost it."""
     name = getattr(frame, "active_geometry_name", None)
     return name if name is not None and name in frame.columns else None
 
 
 def _column(values: pd.Series) -> pa.Array:
-    """A column for Arrow; what Arrow does not know, such as shapes or mixed objects, as text."""
+    """A column for Arrow; shapes and mixed objects, which Arrow does not know, become text."""
     try:
         found = pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):

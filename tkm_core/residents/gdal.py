@@ -1,4 +1,4 @@
-"""GDAL and PROJ kept to the file at hand: only the drivers of its format, and no request to anywhere."""
+"""Restrict GDAL and PROJ to the file at hand: only the drivers of its format, and no network."""
 
 import ctypes
 import os
@@ -13,15 +13,15 @@ from pyogrio.core import _register_drivers  # the only way to GDAL's list of dri
 from pyproj.network import set_network_enabled  # type: ignore[attr-defined]
 
 SETTINGS = {
-    "GDAL_HTTP_PROXY": "none://none",  # no such thing: where a connection is tried at all, it fails at once
+    "GDAL_HTTP_PROXY": "none://none",  # does not exist: a connection that is tried all the same fails at once
     "GDAL_HTTPS_PROXY": "none://none",
     "CPL_VSIL_CURL_ALLOWED_EXTENSIONS": ".none",
     "SHAPE_RESTORE_SHX": "YES",
     "OGR_GEOJSON_MAX_OBJ_SIZE": "200",  # MB
 }
-ANSWER = 256  # bytes, more than GDAL's record of an answer has
+ANSWER = 256  # bytes, more than GDAL's record of an HTTP answer takes
 _one_at_a_time = RLock()  # GDAL's settings and drivers belong to the whole process
-_library = ctypes.CDLL(pyogrio._ogr.__file__)  # reaches into the GDAL that it is built with
+_library = ctypes.CDLL(pyogrio._ogr.__file__)  # gives access to the GDAL it is built with
 
 os.environ["PROJ_NETWORK"] = "OFF"  # the PROJ within GDAL
 set_network_enabled(False)  # and ours: grids are never fetched
@@ -29,7 +29,7 @@ set_network_enabled(False)  # and ours: grids are never fetched
 
 @ctypes.CFUNCTYPE(ctypes.c_void_p, *[ctypes.c_void_p] * 7)
 def _refuse(*_: Any) -> int:
-    """Answer a request as one that failed: an empty record, which GDAL frees, with a status that is not zero."""
+    """Answer a request as failed: an empty record, which GDAL frees, with a status other than zero."""
     allocate = _library.VSICalloc
     allocate.restype, allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t, ctypes.c_size_t]
     answer: int = allocate(1, ANSWER)
@@ -38,17 +38,16 @@ def _refuse(*_: Any) -> int:
 
 
 def _answer_requests(answer: Any) -> None:
-    """Have a function answer every request that GDAL is about to make; None: the network again."""
-    # No setting of GDAL turns requests off, and a proxy does not apply where NO_PROXY says so.
-    if hasattr(
-        _library, "CPLHTTPSetFetchCallback"
-    ):  # not where GDAL is built in otherwise: then the settings have to do
+    """Let a function answer every request that GDAL is about to make; None restores the network."""
+    # GDAL has no setting that turns requests off, and NO_PROXY may override the proxy.
+    # Absent if GDAL is linked in another way: then only the settings above apply.
+    if hasattr(_library, "CPLHTTPSetFetchCallback"):
         _library.CPLHTTPSetFetchCallback(answer, None)
 
 
 @contextmanager
 def closed_gdal(drivers: Collection[str] = ()) -> Iterator[None]:
-    """Let GDAL open files with these drivers only, and reach nothing else; afterwards all is as it was before."""
+    """Let GDAL open files with these drivers only and nothing else; restore the previous state afterwards."""
     with _one_at_a_time:
         others = ",".join(driver for driver in pyogrio.list_drivers() if driver not in drivers)
         settings = {**SETTINGS, "GDAL_SKIP": others}

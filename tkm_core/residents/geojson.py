@@ -1,4 +1,4 @@
-"""GeoJSON, made sure of before a parser sees it."""
+"""GeoJSON files: nesting depth and encoding are checked before a parser sees them."""
 
 import re
 
@@ -10,14 +10,14 @@ from tkm_core.residents.layers import MapKind, check_names, reader
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.source import Source, text_begins
 
-DEEPEST = 64  # brackets within brackets; a multipolygon in a collection needs 8
-BRACKETS = np.zeros(256, dtype=np.int64)  # the step in depth that a byte of JSON makes
+DEEPEST = 64  # levels of nested brackets; a multipolygon in a collection needs 8
+BRACKETS = np.zeros(256, dtype=np.int64)  # how each byte of JSON changes the depth
 BRACKETS[[91, 123]], BRACKETS[[93, 125]] = 1, -1
 KEY = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:')
 
 
 def prepare(source: Source) -> list[str]:
-    """Refuse what no parser should see, and bring the rest to UTF-8."""
+    """Refuse files that could harm a parser, and convert the others to UTF-8."""
     _check_depth(source)
     check_names(source, KEY)
     source.data, _, told = to_utf8(source.data, source.name)
@@ -35,7 +35,7 @@ def _check_depth(source: Source) -> None:
             continue
         levels = depth + np.cumsum(steps)
         deepest, depth = max(deepest, int(levels.max())), int(levels[-1])
-        if deepest > DEEPEST + 200:  # brackets in names count too: only absurd depth is refused here
+        if deepest > DEEPEST + 200:  # brackets within names count too, so only absurd depth is refused
             msg = f"“{source.name}” is nested too deeply for a map layer."
             raise ResidentsError(msg)
 

@@ -1,4 +1,4 @@
-"""GeoPackages made harmless before GDAL opens them: plain tables stay, whatever runs by itself goes."""
+"""Make GeoPackages harmless before GDAL opens them: plain tables stay; views and virtual tables go."""
 
 import errno
 import os
@@ -12,16 +12,16 @@ from tkm_core.residents.layers import MapKind, reader
 from tkm_core.residents.model import ResidentsError
 
 MOST_TABLES = 5_000  # entries of the schema: tables, indexes, triggers, views
-STEP = 10_000  # steps of SQLite between two looks at how many there were
-LEAST_STEPS = 2_000_000  # enough for any schema; beyond it, one step for each byte of the file
-COMPUTED = (2, 3)  # what table_xinfo says of columns that are computed
+STEP = 10_000  # SQLite steps between two checks of how many have been taken
+LEAST_STEPS = 2_000_000  # enough for any schema; a larger file gets one step for each of its bytes
+COMPUTED = (2, 3)  # the "hidden" values by which table_xinfo marks computed columns
 
 
 def check_geopackage(path: Path, name: str) -> list[str]:
-    """Take the views and virtual tables out of a private copy, and refuse one that would never end.
+    """Remove the views and virtual tables from a private copy, and refuse a file that would take for ever to read.
 
-    A view is a query, which the file's author wrote and the reader runs: it may never end. Virtual tables may reach
-    other files. Both are rare, and their content can be exported as a table.
+    A view is a query that the author of the file wrote and the reader runs: it may never end. A virtual table may
+    open other files. Both are rare, and their content can be exported as a table.
 
     Parameters
     ----------
@@ -51,10 +51,11 @@ def check_geopackage(path: Path, name: str) -> list[str]:
 
 @contextmanager
 def _bounded(database: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """Stop a query after so many steps as no sound file of this size needs."""
+    """Stop a query after more steps than any sound file of this size needs."""
     left = (LEAST_STEPS + path.stat().st_size) // STEP
 
     def stop() -> bool:
+        """Count the steps; True tells SQLite to stop."""
         nonlocal left
         left -= 1
         return left < 0
@@ -64,6 +65,7 @@ def _bounded(database: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 
 def _check(database: sqlite3.Connection, name: str) -> list[str]:
+    """Check the schema and every table, and remove the views and virtual tables; return warnings."""
     database.execute("PRAGMA trusted_schema = OFF")
     schema = database.execute(
         "SELECT type, name, sql FROM sqlite_master LIMIT ?", (MOST_TABLES + 1,)
@@ -87,7 +89,7 @@ def _check(database: sqlite3.Connection, name: str) -> list[str]:
         if any(column[6] in COMPUTED for column in database.execute(f"PRAGMA table_xinfo({quoted})")):
             msg = f"The table “{table}” of “{name}” has computed columns. Export the layer as a plain table."
             raise ResidentsError(msg)
-        # Counted step by step: pages that point at each other make endless tables of few bytes.
+        # Reading every row finds pages that point at each other: an endless table in a small file.
         database.execute(f"SELECT sum(1) FROM {quoted}").fetchall()  # noqa: S608 - a name, quoted
     if queries:
         database.execute("PRAGMA writable_schema = ON")
@@ -100,7 +102,7 @@ def _check(database: sqlite3.Connection, name: str) -> list[str]:
 
 
 def _is_virtual(sql: str | None) -> bool:
-    """Whether a table is a program's; the index of places that every GeoPackage has is not meant."""
+    """Whether a table is virtual; the spatial index that every GeoPackage has does not count."""
     words = (sql or "").upper().split()
     return words[1:2] == ["VIRTUAL"] and not (sql or "").upper().partition(" USING ")[2].strip().startswith(
         "RTREE"

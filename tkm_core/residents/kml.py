@@ -13,13 +13,13 @@ OWN_COLUMNS = (
 
 
 def prepare(source: Source) -> list[str]:
-    """Refuse a file in which every place has properties of its own."""
+    """Refuse a file in which every place has its own property names."""
     check_names(source, ATTRIBUTE)
     return []
 
 
 def sign(head: bytes) -> bool:
-    """Whether it is KML and nothing else: GDAL would take a virtual-layer description for a command to open files."""
+    """Whether it is plain KML: GDAL would obey a virtual-layer description (VRT) and open the files it names."""
     harmless = b"OGRVRTDataSource" not in head and b"<!ENTITY" not in head
     return text_begins(head, b"<") and b"<kml" in head and harmless
 

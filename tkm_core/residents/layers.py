@@ -1,4 +1,4 @@
-"""Map layers of any format that GDAL reads; one point for each feature."""
+"""Read map layers in the formats that GDAL opens, with one point for each feature."""
 
 import json
 import re
@@ -32,24 +32,24 @@ POINTS, LINES, POLYGONS, COLLECTION = (0, 4), (1, 2, 5), (3, 6), 7
 
 @dataclass(frozen=True)
 class MapKind:
-    """A format that GDAL reads.
+    """How one of the formats that GDAL reads is opened.
 
     Attributes
     ----------
     title : str
-        For sentences.
+        Its name in messages.
     suffix : str
-        Under which GDAL finds it.
+        The suffix by which GDAL recognises it.
     drivers : tuple of str
-        The only ones that may open it.
+        The GDAL drivers that may open it; no others are allowed.
     prepare, check : callable
-        What has to be seen to before the file is written to the private folder, and there; each gives warnings.
+        Checks before and after the file is written to the private folder; each returns warnings.
     own_columns : tuple of str
-        What GDAL adds to every layer, whatever the file holds.
+        Columns that GDAL adds to every layer, whatever the file holds.
     one_layer : bool
-        Whether a file has one layer: each look for others costs a pass over the file.
+        Whether a file has only one layer: searching for others would take a pass over the file.
     or_else : str
-        What an unreadable file may also be.
+        What else an unreadable file may be, for the message.
     """
 
     title: str
@@ -63,9 +63,10 @@ class MapKind:
 
 
 def reader(kind: MapKind) -> Callable[[Source, Asked], Table]:
-    """The reader of a format: the layer called for, or the first with points or polygons (or lines, if asked for)."""
+    """Make the reader of a format: of the layer asked for, or the first with points or polygons (or lines)."""
 
     def read(source: Source, asked: Asked) -> Table:
+        """Read the layer; GDAL's errors become messages for planners."""
         told = kind.prepare(source)
         path = source.write_to_folder(kind.suffix)
         told += kind.check(path, source.name)
@@ -86,6 +87,7 @@ def reader(kind: MapKind) -> Callable[[Source, Asked], Table]:
 
 
 def _unreadable(source: Source, kind: MapKind) -> ResidentsError:
+    """The error for a damaged file."""
     said = kind.or_else or " or incomplete"
     return ResidentsError(
         f"“{source.name}” cannot be read as {kind.title}: it is damaged{said}. Export it again."
@@ -93,7 +95,7 @@ def _unreadable(source: Source, kind: MapKind) -> ResidentsError:
 
 
 def check_names(source: Source, pattern: re.Pattern[bytes]) -> None:
-    """Refuse a file in which every feature has properties of its own: GDAL makes each a column for all features."""
+    """Refuse a file in which every feature has its own property names: GDAL would make each name a column."""
     names: set[bytes] = set()
     for start in range(0, len(source.data), 1 << 20):
         names.update(pattern.findall(source.data[start : start + (1 << 20)]))
@@ -102,6 +104,7 @@ def check_names(source: Source, pattern: re.Pattern[bytes]) -> None:
 
 
 def _read(source: Source, kind: MapKind, path: Path, layer: str | None, *, lines: bool) -> Table:
+    """Choose the layer and read it, with the geometries still to be decoded."""
     single = kind.one_layer and layer is None
     found = np.empty((0, 2), dtype=object) if single else pyogrio.list_layers(path)
     layers = [str(name) for name in found[:, 0]]
@@ -140,7 +143,7 @@ def _read(source: Source, kind: MapKind, path: Path, layer: str | None, *, lines
 
 
 def _sound_text(table: pa.Table) -> pa.Table:
-    """Texts that are what they claim, UTF-8: other bytes, which GDAL hands on as they are, become “\ufffd”."""
+    """The table with valid UTF-8 only: other bytes, which GDAL passes on unchanged, become “\ufffd”."""
     for place, column in enumerate(table.columns):
         if not is_text(column.type):
             continue
@@ -153,12 +156,13 @@ def _sound_text(table: pa.Table) -> pa.Table:
 
 
 def _raw(column: pa.ChunkedArray) -> list[bytes | None]:
+    """The bytes of a text column, undecoded."""
     kind = pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary()
     return [value for chunk in column.chunks for value in chunk.view(kind).to_pylist()]
 
 
 def read_crs(text: Any, table: Table) -> CRS | None:
-    """The reference system a file states; a broken statement is told and ignored."""
+    """The reference system a file states; one that cannot be understood is ignored, with a warning."""
     if not text:
         return None
     try:
@@ -169,9 +173,10 @@ def read_crs(text: Any, table: Table) -> CRS | None:
 
 
 def point_reader(wkb: pa.ChunkedArray, notes: list[str]) -> Callable[[], Floats]:
-    """Read geometries when asked, as points."""
+    """A function that reads the geometries as points when it is called."""
 
     def read() -> Floats:
+        """Decode the geometries and note what kinds there were."""
         points, kinds = to_points(from_wkb(wkb.to_pylist()))
         notes.extend(describe_kinds(kinds))
         return points
@@ -180,15 +185,15 @@ def point_reader(wkb: pa.ChunkedArray, notes: list[str]) -> Callable[[], Floats]
 
 
 def from_wkb(values: list[bytes | None]) -> npt.NDArray[np.object_]:
-    """Shapes from well-known binary; None for what is none, and for shapes within shapes without end."""
+    """Shapes from well-known binary; None for missing ones and for shapes nested too deeply."""
     plain = [None if value is None or is_nested(value) else value for value in values]
     return np.asarray(shapely.from_wkb(np.asarray(plain, dtype=object), on_invalid="ignore"))
 
 
 def to_points(shapes: npt.NDArray[np.object_]) -> tuple[Floats, Counter[str]]:
-    """Points as they are, polygons by a point inside, NaN for the rest; and how many there were of each."""
+    """Points as they are, a point inside each polygon, NaN for the rest; and how many there were of each."""
     kinds = shapely.get_type_id(shapes)
-    if np.any(kinds == COLLECTION):  # KML wraps a point and its line in one
+    if np.any(kinds == COLLECTION):  # KML puts a point and its line in one collection
         shapes = np.array([_first_usable(shape) for shape in shapes], dtype=object)
         kinds = shapely.get_type_id(shapes)
     out = np.full((len(shapes), 2), np.nan)
@@ -202,7 +207,7 @@ def to_points(shapes: npt.NDArray[np.object_]) -> tuple[Floats, Counter[str]]:
 
 
 def describe_kinds(kinds: Counter[str]) -> list[str]:
-    """What kinds of features there were, in sentences; lines alone are refused."""
+    """Sentences on the kinds of features found; a layer of nothing but lines is refused."""
     if kinds["lines"] and not kinds["points"]:
         msg = f"The layer holds {counted(kinds['lines'], 'line')}. Residents are points, or areas with a population."
         raise ResidentsError(msg)
@@ -217,11 +222,11 @@ def describe_kinds(kinds: Counter[str]) -> list[str]:
 
 
 def _points_inside(shapes: npt.NDArray[np.object_]) -> Floats:
-    """A point of each shape; NaN for a shape so broken that there is none."""
+    """A point inside each shape; NaN for a shape too broken to have one."""
     out = np.full((len(shapes), 2), np.nan)
     try:
         single = shapely.point_on_surface(shapes)
-    except shapely.errors.GEOSException:  # one broken shape stops them all: take them one by one
+    except shapely.errors.GEOSException:  # one broken shape fails the whole call: try them one by one
         if len(shapes) == 1:
             return out
         return np.concatenate([_points_inside(shapes[place : place + 1]) for place in range(len(shapes))])
@@ -231,6 +236,7 @@ def _points_inside(shapes: npt.NDArray[np.object_]) -> Floats:
 
 
 def _first_usable(shape: Any) -> Any:
+    """The first point or polygon of a collection."""
     if shape is None or shape.geom_type != "GeometryCollection":
         return shape
     return next((part for part in shape.geoms if shapely.get_type_id(part) in (*POINTS, *POLYGONS)), None)

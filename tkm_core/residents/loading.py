@@ -1,4 +1,4 @@
-"""The one door for planners' files: open, understand, check, project."""
+"""Load residents from a planner's file: open it, recognise its columns, check the rows, project to metres."""
 
 import errno
 import math
@@ -27,7 +27,7 @@ from tkm_core.residents.table import Table, as_text, plain_text
 from tkm_core.wording import counted
 
 PREVIEW = 20
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk is full: no fault of the file
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk is full, which is not the file's fault
 
 
 def load_residents(
@@ -51,17 +51,17 @@ def load_residents(
     keep_suspect: bool = False,
     name: str | None = None,
 ) -> Residents:
-    r"""Read where people live from whatever file a planner has, and say what was understood.
+    r"""Read where people live from almost any file, and report how it was understood.
 
-    Everything is guessed unless given, and every guess is told in ``residents.report``.
+    Whatever is not given is guessed, and every guess is listed in ``residents.report``.
 
     Parameters
     ----------
     file : path, bytes, file-like, list of these, DataFrame or GeoDataFrame
         CSV or other text, Excel, GeoJSON, GeoPackage, shapefile, KML, Parquet or GeoParquet, a population raster
-        (GeoTIFF); also gzipped or zipped. The parts of a loose shapefile lie beside it or come in a list. Points,
-        or areas, for each of which a point inside stands. Every cell of a raster with people in it is a resident
-        at its middle. Of a table in memory the index is kept (``residents.index``).
+        (GeoTIFF); also gzipped or zipped. The parts of an unzipped shapefile lie beside it or come in a list.
+        A point inside stands for each area; each raster cell with people becomes one resident at its middle.
+        The index of a table in memory is kept (``residents.index``).
     x, y : str or int, optional
         Columns of longitude (or easting) and latitude (or northing), by name or position. A column with both
         may be given as `x` alone.
@@ -77,15 +77,15 @@ def load_residents(
     sheet, layer : str, optional
         Sheet of a workbook, layer of a map file, band of a raster or member of an archive.
     encoding, delimiter, decimal : str, optional
-        Of text files.
+        For text files.
     within : shapely geometry, GeoDataFrame or file of polygons, optional
-        Who lives outside is left out. A bare geometry is in degrees.
+        Residents outside are left out. A bare geometry is in degrees.
     cells : int, default=100000
-        Of a raster: where more cells than this hold people, they are added up to larger ones.
+        For rasters: if more cells than this hold people, they are merged into larger ones.
     total : float, optional
-        An official number of people, to which all weights are scaled.
+        An official total to which all weights are scaled.
     keep_suspect : bool, default=False
-        Keep points at (0, 0) and lone points far away from all others.
+        Keep points at (0, 0) and single points far away from all others.
     name : str, optional
         What to call the data; the file's name by default.
 
@@ -116,6 +116,7 @@ def load_residents(
     asked = Asked(sheet, layer, encoding, delimiter, crs=crs, cells=_wanted(cells))
 
     def understand(table: Table, shown: str, index: pd.Index | None = None) -> Residents:
+        """Turn the table into residents; an error carries the report up to that point."""
         report = _begin_report(table)
         try:
             choices = {"x": x, "y": y, "weight": weight, "group": group, "id": id, "place": place}
@@ -156,7 +157,7 @@ def load_residents(
 
 @contextmanager
 def in_sentences(name: str | None) -> Iterator[None]:
-    """Turn whatever a reader stumbles over into an error that says what to do; a lack of room passes as it is."""
+    """Turn any failure of a reader into an error that says what to do; a full disk stays an `OSError`."""
     try:
         yield
     except (ResidentsError, MemoryError, ModuleNotFoundError):
@@ -165,11 +166,12 @@ def in_sentences(name: str | None) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise
         what = f"“{name}”" if name else "The file"
-        msg = f"{what} cannot be read: it is damaged, or has something in it that is not expected there. "
+        msg = f"{what} cannot be read: it is damaged, or holds something unexpected. "
         raise ResidentsError(msg + "Export it again, or as CSV.") from error
 
 
 def _wanted(cells: int) -> int:
+    """Check the number of raster cells asked for."""
     if cells < 1:
         msg = f"At least one cell is needed, not {cells:,} (cells=)."
         raise ResidentsError(msg)
@@ -177,7 +179,7 @@ def _wanted(cells: int) -> int:
 
 
 def _scaled(residents: Residents, total: float) -> Residents:
-    """The same people at the same places, as many of them as an official figure says."""
+    """The same residents with weights scaled to an official total."""
     found = residents.report.total_weight
     if not (math.isfinite(total) and total > 0):
         msg = f"The number of people to scale to must be more than 0, not {total:g} (total=)."
@@ -190,6 +192,7 @@ def _scaled(residents: Residents, total: float) -> Residents:
 
 
 def _begin_report(table: Table) -> Report:
+    """Start the report with what the reader knows: format, encoding, sheet or layer, and a preview."""
     report = Report(file_format=table.file_format, encoding=table.encoding, delimiter=table.delimiter)
     report.sheet, report.sheets, report.layer, report.layers = (
         table.sheet,
@@ -207,6 +210,7 @@ def _begin_report(table: Table) -> Report:
 
 
 def _report_roles(report: Report, roles: Roles) -> None:
+    """Add to the report what was found out about the columns."""
     report.columns = list(roles.columns.values())
     report.proposed_weights, report.decimal = roles.proposed_weights, roles.decimal
     report.notes += roles.notes
@@ -225,6 +229,7 @@ def _load(
     index: pd.Index | None,
     count_all: bool,
 ) -> Residents:
+    """Read the columns that have a role, place them on earth, and build the residents."""
     numeric = [column for column in (roles.x, roles.y, roles.weight) if column]
     numeric += roles.second_pair or ()
     texts = [column for column in (roles.lonlat, roles.group, roles.id, roles.place) if column]
@@ -245,10 +250,11 @@ def _load(
         labels["areas"] = areas
         if roles.weight is None and not count_all:
             _ask_for_people(roles, report)
-    if len(table.head) == len(position.lonlat):  # few enough that all of the table was looked at
+    if len(table.head) == len(position.lonlat):  # a small table, of which every row was looked at
         labels |= own_columns(table.head)
 
     def describe(row: int, code: str) -> str:
+        """What the file says in a row that is left out."""
         shown = [roles.weight] if code == "people" else [roles.x, roles.y, roles.lonlat]
         there = [column for column in shown if column in columns.column_names]
         if there:
@@ -276,7 +282,7 @@ def _load(
 
 
 def _ask_for_people(roles: Roles, report: Report) -> None:
-    """An area is not one person: propose what may count its people, or say that nothing does."""
+    """Propose columns that may count the people of each area, or say that there is none."""
     before = set(roles.notes)
     propose_counts(roles)
     report.proposed_weights = roles.proposed_weights
@@ -289,7 +295,7 @@ def _ask_for_people(roles: Roles, report: Report) -> None:
 
 
 def _areas(table: Table, roles: Roles, position: Position) -> pa.Array | None:
-    """The polygons of a map file, where its points are what residents are placed by."""
+    """The polygons of a map file, if the residents are placed by its geometry."""
     if table.shapes is None or roles.x or roles.lonlat:
         return None
     return areas_in_degrees(table.shapes(), position.lonlat, position.source_crs)
@@ -298,6 +304,7 @@ def _areas(table: Table, roles: Roles, position: Position) -> pa.Array | None:
 def _locate(
     table: Table, roles: Roles, columns: pa.Table, name: str, *, crs: object, named: bool
 ) -> Position:
+    """The coordinates in degrees, from two columns, one column or the geometry."""
     texts = [
         name,
         *table.names,
@@ -324,7 +331,7 @@ def _locate(
 
 
 def _longitude_first(name: str, points: Floats) -> bool:
-    """Two numbers in one column are latitude first, unless the name or the values say otherwise."""
+    """Whether a column of pairs has longitude first; latitude first unless its name or values say otherwise."""
     if name.casefold().startswith(("lon", "lng", "x")):
         return True
     with np.errstate(invalid="ignore"):
@@ -334,6 +341,7 @@ def _longitude_first(name: str, points: Floats) -> bool:
 
 
 def _weights(table: Table, columns: pa.Table, roles: Roles, report: Report) -> Floats | None:
+    """The column of people as numbers, or None; oddities go into the report."""
     if roles.weight is None:
         return None
     weights = table.numbers([roles.weight], columns, roles.decimals)[:, 0]
@@ -357,4 +365,5 @@ def _weights(table: Table, columns: pa.Table, roles: Roles, report: Report) -> F
 
 
 def _labels(columns: pa.Table, column: str) -> pa.Array:
+    """A column as text."""
     return plain_text(columns[column]).combine_chunks()

@@ -1,4 +1,4 @@
-"""Residents on a map: where people live, in degrees and in metres, with how many they are."""
+"""The `Residents` class: where people live, in degrees and in metres, and how many they are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,21 +21,21 @@ from tkm_core.residents.suspects import check_positions
 from tkm_core.spread import spread
 
 Labels = npt.NDArray[np.object_]
-OWN = "column:"  # before the name of a column of the file, among the labels
+OWN = "column:"  # prefix of the file's own columns among the labels
 
 
 class ResidentsError(ValueError):
-    """A file that cannot be used as it is, with the sentence for the planner.
+    """A file that cannot be used as it is; the message is a sentence for the planner.
 
     Attributes
     ----------
     needs : str or None
-        What would help: "crs", "x", "y", "weight", "sheet", "layer", "encoding", "delimiter", or None.
+        The argument that would help: "crs", "x", "y", "weight", "sheet", "layer", "encoding", "delimiter", or None.
     suggestions : list of tuple of (str, str)
         Likely answers with their names, the likeliest first; for "crs" for instance
         ("EPSG:3435", "NAD83 / Illinois East (ftUS)").
     report : Report or None
-        What had been understood up to that point (columns, preview), so that the question can be asked well.
+        What had been understood up to that point (columns, preview), so that a page can ask for the rest.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Residents:
     Attributes
     ----------
     name : str
-        The file's or the sample's name; text from outside, only to be shown.
+        Name of the file or sample; to be shown as text, not trusted as markup.
     lonlat : ndarray of shape (n, 2)
         WGS84 degrees, longitude first.
     weights : ndarray of shape (n,)
@@ -75,13 +75,13 @@ class Residents:
     crs : CRS
         The local metric system of `xy`.
     source_crs : CRS or None
-        The system the file was in, if it was a map's.
+        The reference system of the file, if it was projected.
     report : Report
         What was read, kept, left out and guessed.
     labels : dict
-        Where `ids`, `groups`, `places`, `areas` and `attributes` come from.
+        Stores what `ids`, `groups`, `places`, `areas` and `attributes` return.
     index : pandas.Index or None
-        Of the rows that were kept, if the residents came as a DataFrame.
+        Index of the rows that were kept, if the residents came as a DataFrame.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class Residents:
         own: dict[str, pa.Array] | None = None,
         keep_suspect: bool = False,
     ) -> "Residents":
-        """Build residents from degrees: points that cannot be right are left out, the rest goes to metres.
+        """Build residents from degrees; points that cannot be right are left out.
 
         Parameters
         ----------
@@ -126,13 +126,13 @@ class Residents:
         name, ids, groups, places, source_crs
             As in the attributes.
         report : Report, optional
-            Carried on and completed; a new one by default.
+            A report to complete; a new one by default.
         areas : pyarrow.Array of binary, optional
             The polygon each point stands for, as well-known binary in degrees; null where there is none.
         own : dict of str to pyarrow.Array, optional
-            Columns of the file as they were, each under `OWN` and its name.
+            The file's own columns, each under its name with the prefix `OWN`.
         keep_suspect : bool, default=False
-            Keep points at (0, 0) and lone points far away from all others. Points without a valid position
+            Keep points at (0, 0) and single points far away from all others. Points without a valid position
             and weights that are not a number of people are left out in any case.
 
         Returns
@@ -171,7 +171,7 @@ class Residents:
         index: pd.Index | None = None,
         **checks: Any,
     ) -> "Residents":
-        """Check the positions (options as in `check_positions`), go to metres and complete the report."""
+        """Check the positions (options as in `check_positions`), project them and complete the report."""
         people = np.ones(len(lonlat)) if weights is None else weights
         keep, dropped = check_positions(lonlat, people, **checks)
         report.dropped.extend(dropped)
@@ -226,7 +226,7 @@ class Residents:
         Returns
         -------
         pandas.DataFrame
-            With the index of the table the residents came from, if it was one.
+            With the index of the DataFrame the residents came from, if they did.
         """
         columns: dict[str, Any] = {"lon": self.lonlat[:, 0], "lat": self.lonlat[:, 1], "people": self.weights}
         named = {"id": self.ids, "group": self.groups}
@@ -240,7 +240,7 @@ class Residents:
         -------
         geopandas.GeoDataFrame
         """
-        import geopandas as gpd  # takes half a second, and reading files does without it
+        import geopandas as gpd  # imported here: it takes half a second, and reading files does not need it
 
         table = self.to_frame()
         points = gpd.points_from_xy(table["lon"], table["lat"], crs=projection.WGS84)
@@ -252,13 +252,13 @@ class Residents:
         """Metres in `crs`, shape (n, 2); projected when first asked for."""
         xy = projection.transform(self.lonlat, projection.WGS84, self.crs)
         if not np.isfinite(xy).all():
-            msg = "The points lie on opposite sides of the earth: no map in metres holds both. Plan one."
+            msg = "The points lie on opposite sides of the earth: no map in metres holds both. Plan one side."
             raise ResidentsError(msg, report=self.report)
         return xy
 
     @cached_property
     def box(self) -> tuple[Floats, Floats]:
-        """The south-western and the north-eastern corner of their extent, in degrees."""
+        """The south-western and north-eastern corners of the residents' extent, in degrees."""
         return self.lonlat.min(axis=0), self.lonlat.max(axis=0)
 
     @cached_property
@@ -285,27 +285,27 @@ class Residents:
     def areas(self) -> Labels | None:
         """The polygon that each point stands for, in degrees and simplified, or None if the file had points.
 
-        Single ones may be None.
+        Some may be None.
         """
         stored = self.labels.get("areas")
         return None if stored is None else np.asarray(shapely.from_wkb(_as_objects(stored)))
 
     @cached_property
     def outline(self) -> shapely.Geometry | None:
-        """The ground that all `areas` cover together, in metres; None if there are none."""
+        """The union of all `areas`, in metres; None if there are none."""
         if self.areas is None:
             return None
         shapes = shapely.transform(self.areas[self.areas != np.array(None)], self.lonlat_to_xy)
         west, south, east, north = shapely.total_bounds(shapes)
-        gap = max(east - west, north - south) / 1000  # simplified neighbours no longer meet exactly
+        # Closes the slits that simplifying leaves between neighbours.
+        gap = max(east - west, north - south) / 1000
         return shapely.union_all(shapely.buffer(shapely.make_valid(shapes), gap)).buffer(-gap)
 
     @cached_property
     def hull(self) -> shapely.Geometry:
-        """The smallest convex ground that holds everyone and all their `areas`, in metres."""
-        closed = shapely.linestrings(
-            np.concatenate([self.xy, self.xy[:1]])
-        )  # built far faster than many points
+        """The convex hull of all residents and their `areas`, in metres."""
+        # Far faster than one geometry for each point.
+        closed = shapely.linestrings(np.concatenate([self.xy, self.xy[:1]]))
         ground = shapely.convex_hull(closed)
         return ground if self.outline is None else shapely.convex_hull(shapely.union(ground, self.outline))
 
@@ -324,14 +324,14 @@ class Residents:
 
     @property
     def _mass(self) -> Floats:
-        """Weights times a power of two: a mean needs only their ratios, and so their sums stay finite."""
+        """Weights times a power of two, so that their sums stay finite; a mean needs only ratios."""
         return np.asarray(np.ldexp(self.weights, -int(np.frexp(self.weights.max())[1])))
 
     @cached_property
     def scale(self) -> float:
         """Metres per unit of `scaled`: the spread of the residents."""
         length = spread(self.xy, self._mass)
-        return length if length > 1e-6 else 1.0  # a micrometre is rounding, not distance
+        return length if length > 1e-6 else 1.0  # below a micrometre it is rounding, not distance
 
     @cached_property
     def scaled(self) -> Floats:
@@ -363,10 +363,12 @@ def _as_labels(part: Any) -> pa.Array | Labels:
 
 
 def _kept(part: pa.Array | Labels, keep: npt.NDArray[np.bool_]) -> pa.Array | Labels:
+    """The labels of the rows that are kept."""
     return part.filter(pa.array(keep)) if isinstance(part, pa.Array) else part[keep]
 
 
 def _as_objects(part: pa.Array | Labels | None) -> Labels | None:
+    """Labels as an array of Python objects."""
     return part.to_numpy(zero_copy_only=False) if isinstance(part, pa.Array) else part
 
 

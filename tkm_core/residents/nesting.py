@@ -1,9 +1,9 @@
-"""Well-known binary made of shapes within shapes, looked through before GEOS goes one call deeper for each."""
+"""Refuse well-known binary that is nested too deeply, before GEOS recurses into it."""
 
 import struct
 
-DEEPEST = 64  # shapes within shapes; a multipolygon in a collection is 2
-SHALLOW = 9 * DEEPEST  # bytes: a shape that is shorter cannot be nested deeper
+DEEPEST = 64  # levels of nested shapes; a multipolygon in a collection has 2
+SHALLOW = 9 * DEEPEST  # bytes: a shorter shape cannot be nested more deeply
 POINT, PATHS, OUTLINES = 1, (2, 8, 13), (3, 17)
 MADE_OF_SHAPES = (4, 5, 6, 7, 9, 10, 11, 12, 15, 16)
 HAS_HEIGHT, HAS_MEASURE, HAS_SYSTEM = 0x80000000, 0x40000000, 0x20000000
@@ -22,12 +22,12 @@ def is_nested(value: bytes) -> bool:
         return False
     try:
         return _walk(value)
-    except struct.error:  # it ends too early, or is no such binary: GEOS says so, and gets no deeper
+    except struct.error:  # truncated or not well-known binary: GEOS refuses it without recursing
         return False
 
 
 def _walk(value: bytes) -> bool:
-    """Follow the shapes in the order GEOS reads them; how many are left is kept for each level."""
+    """Follow the shapes in the order GEOS reads them, counting how many are left at each level."""
     place, order, left = 0, "<", [1]
     while left:
         if left[-1] == 0:

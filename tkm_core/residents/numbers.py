@@ -1,4 +1,4 @@
-"""Numbers as people write them: decimal commas, thousands, signs, units, degrees with minutes and seconds."""
+"""Parse numbers as people write them: decimal commas, thousands, signs, units, degrees and minutes."""
 
 import re
 import unicodedata
@@ -23,7 +23,7 @@ SEXAGESIMAL = re.compile(
 )
 HEMISPHERE = re.compile(r"(?:^|(?<=[\d\s°'\"]))([NSEW])(?=$|[\s\d+-])", re.IGNORECASE)
 NUMBER = re.compile(r"[+-]?(?:\d[\d' \u00a0\u202f\u2009]*(?:[.,]\d+)*|[.,]\d+)(?:[eE][+-]?\d+)?")
-LONGEST = 200  # characters; no number is longer, and long runs of accents take very long to put in order
+LONGEST = 200  # characters: no number is longer, and normalising long runs of accents is very slow
 UNIT = re.compile(r"[^\d.,+-]{0,20}")
 
 
@@ -51,7 +51,7 @@ def guess_decimal(samples: Iterable[str]) -> str | None:
 
 
 def read_number(text: str, decimal: str = ".") -> float:
-    r"""Read one number with whatever people put around it; NaN if there is none.
+    r"""Read one number, with units or signs around it; NaN if there is none.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def read_number(text: str, decimal: str = ".") -> float:
 
 
 def to_numbers(values: pa.ChunkedArray | pa.Array, decimal: str = ".") -> Floats:
-    """Turn a column into floats; whatever is no number becomes NaN.
+    """Turn a column into floats; values that are not numbers become NaN.
 
     Examples
     --------
@@ -131,6 +131,7 @@ def to_numbers(values: pa.ChunkedArray | pa.Array, decimal: str = ".") -> Floats
 
 
 def _floats(values: pa.ChunkedArray | pa.Array) -> Floats:
+    """An Arrow column as a float64 array of its own."""
     return np.array(
         values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values.to_numpy(),
         dtype=np.float64,

@@ -1,4 +1,4 @@
-"""Open what a planner gives: unpack archives into a private folder, and tell which format it is."""
+"""Open a file: unpack archives into a private folder, and recognise the format."""
 
 import gzip
 import io
@@ -25,21 +25,21 @@ from tkm_core.residents.source import (
     unpack,
 )
 
-STREETS = ("pbf", "osm")  # OpenStreetMap's two formats, in which nobody lives: tkm_core.streets reads them
-HEAD = 1 << 16  # bytes that tell a format
+STREETS = ("pbf", "osm")  # OpenStreetMap's two formats: no residents in them; tkm_core.streets reads them
+HEAD = 1 << 16  # bytes by which a format is recognised
 
 
 @contextmanager
 def open_source(file: Any, *, name: str | None = None, layer: str | None = None) -> Iterator[Source]:
-    """Open a path, bytes, an upload or the parts of a shapefile; unpack archives; tell the kind.
+    """Open a path, bytes, an upload or the parts of a shapefile; unpack archives; recognise the format.
 
-    The private temporary folder goes away at the end, whatever happens.
+    The private temporary folder is removed at the end, whatever happens.
     """
     folder = Path(tempfile.mkdtemp(prefix="residents-"))
     try:
         source = take(file, name)
         source.folder = folder
-        for _ in range(3):  # a gzip in a zip is fine, an endless nest is not
+        for _ in range(3):  # a gzip in a zip is fine; endless nesting is not
             source.kind = source.kind or tell_kind(source)
             if source.kind == "gzip":
                 _gunzip(source)
@@ -56,7 +56,7 @@ def open_source(file: Any, *, name: str | None = None, layer: str | None = None)
 
 
 def tell_kind(source: Source) -> str:
-    """Tell a format by its first bytes; the name decides only what the bytes leave open."""
+    """Recognise a format by its first bytes; the file name decides only where they leave it open."""
     head = bytes(source.data[:HEAD])
     suffix = Path(source.name).suffix.lower()
     if not head[:4096].strip():
@@ -90,6 +90,7 @@ def tell_kind(source: Source) -> str:
 
 
 def _gunzip(source: Source) -> None:
+    """Unpack a gzip file into the private folder."""
     target = source.folder / "unpacked.gz.out"
     with gzip.GzipFile(fileobj=io.BytesIO(bytes(source.data))) as stream:
         unpack(stream, source.name, limit(len(source.data)), target)
@@ -98,14 +99,14 @@ def _gunzip(source: Source) -> None:
 
 
 def _unzip(source: Source, layer: str | None) -> None:
-    """Take the one readable member of an archive, or the one called `layer`; its path is never used."""
+    """Unpack the one readable member of an archive, or the one called `layer`; its path is never used."""
     with archive(source) as packed:
         entries = [entry for entry in packed.infolist() if entry.filename.strip("./\\ ")]
         entries = [entry for entry in entries if not entry.filename.endswith("/")]
         names = {PurePosixPath(entry.filename.replace("\\", "/")): entry for entry in entries}
         for path in names:
             if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
-                msg = f"“{source.name}” holds a file that would be unpacked elsewhere ({path}): not opened."
+                msg = f"“{source.name}” holds a file that would be unpacked outside its folder ({path}): not opened."
                 raise ResidentsError(msg)
         for kind, one in FORMATS.items():
             if one.zip_member and any(path.name == one.zip_member for path in names):
@@ -138,6 +139,7 @@ def _unzip(source: Source, layer: str | None) -> None:
 
 
 def _choose(name: str, paths: list[PurePosixPath], layer: str | None) -> PurePosixPath:
+    """The member of an archive to read; an error lists the choices."""
     if not paths:
         msg = f"“{name}” holds no file that can be read. {readable()}."
         raise ResidentsError(msg)

@@ -1,4 +1,4 @@
-"""The columns of a file as they were, kept beside each resident so that exports can hand them back."""
+"""Keep a file's own columns with the residents, so that exports can include them."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -6,9 +6,9 @@ import pyarrow.compute as pc
 from tkm_core.residents.model import OWN
 from tkm_core.residents.table import is_plain, is_text, plain_text
 
-MOST_BYTES = 20_000_000  # of all columns together; more is not kept
+MOST_BYTES = 20_000_000  # of all columns together; beyond that none is kept
 MOST_KEPT = 300  # columns
-# no code: a number that begins with 0 would lose it
+# a number that begins with 0 is a code, and would lose the 0
 NUMBER = r"^-?(0|[1-9]\d{0,14})(\.\d{1,12})?$"
 
 
@@ -28,6 +28,7 @@ def own_columns(table: pa.Table) -> dict[str, pa.Array]:
 
 
 def _column(values: pa.ChunkedArray) -> pa.Array:
+    """A column as numbers if all its values are, otherwise as text."""
     kind = values.type
     if pa.types.is_boolean(kind):
         found = values

@@ -1,4 +1,4 @@
-"""Tables in Parquet files, with or without geometry, read a piece at a time."""
+"""Read Parquet and GeoParquet files piece by piece."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from tkm_core.residents.table import LOOK_AT, Table, check_width
 
 PIECE = 1 << 16  # rows
 MOST_ROWS = 50_000_000  # more than any country has buildings
-MOST_CHUNKS = 1_000_000  # columns times row groups: what is looked at before anything is read
+MOST_CHUNKS = 1_000_000  # columns times row groups: all of them are inspected before anything is read
 
 
 def read_parquet(source: Source) -> Table:
@@ -50,6 +50,7 @@ def read_parquet(source: Source) -> Table:
         raise _unreadable(source) from error
 
     def fetch(wanted: Sequence[str]) -> pa.Table:
+        """Read whole columns."""
         return pa.Table.from_batches(list(_pieces(file, source, wanted)), _schema(file, wanted))
 
     table = Table("Parquet", plain, head, fetch)
@@ -64,7 +65,7 @@ def read_parquet(source: Source) -> Table:
 
 
 def _check_size(file: pq.ParquetFile, source: Source) -> None:
-    """Refuse a file that promises too much, or different things in different places."""
+    """Refuse a file whose metadata announce too much or contradict each other."""
     meta = file.metadata
     if meta.num_row_groups * meta.num_columns > MOST_CHUNKS:
         msg = f"“{source.name}” is cut into {meta.num_row_groups:,} groups of rows, too many to read. "
@@ -72,7 +73,7 @@ def _check_size(file: pq.ParquetFile, source: Source) -> None:
         raise ResidentsError(msg)
     groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
     unpacked = sum(group.total_byte_size for group in groups)
-    # a column without lists holds one value, or one null, for each row
+    # a column that is not a list has exactly one value or null for each row
     flat = [
         number for number in range(meta.num_columns) if not file.schema.column(number).max_repetition_level
     ]
@@ -88,10 +89,12 @@ def _check_size(file: pq.ParquetFile, source: Source) -> None:
 
 
 def _schema(file: pq.ParquetFile, names: Sequence[str]) -> pa.Schema:
+    """The types of some columns."""
     return pa.schema([file.schema_arrow.field(name) for name in names])
 
 
 def _unreadable(source: Source) -> ResidentsError:
+    """The error for a damaged file."""
     return ResidentsError(
         f"“{source.name}” is not a readable Parquet file: damaged or incomplete. Export it again."
     )
@@ -113,6 +116,7 @@ def _pieces(file: pq.ParquetFile, source: Source, names: Sequence[str]) -> Itera
 
 
 def _points(file: pq.ParquetFile, source: Source, name: str, notes: list[str]) -> Floats:
+    """One point for each row, read from the geometry column piece by piece."""
     points = np.full((file.metadata.num_rows, 2), np.nan)
     kinds: Counter[str] = Counter()
     start = 0
@@ -125,10 +129,12 @@ def _points(file: pq.ParquetFile, source: Source, name: str, notes: list[str]) -
 
 
 def _shapes(file: pq.ParquetFile, source: Source, name: str) -> npt.NDArray[np.object_]:
+    """The geometries of a file."""
     return np.concatenate([from_wkb(piece.column(0).to_pylist()) for piece in _pieces(file, source, [name])])
 
 
 def _piece_points(column: Any) -> tuple[Floats, Counter[str]]:
+    """Points of a piece: GeoArrow structures as they are, well-known binary decoded."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     kind = column.type

@@ -1,4 +1,4 @@
-"""From degrees to metres on a local map, and how far such a map is from the truth."""
+"""Choose a local map projection, transform degrees to metres, and measure the map's distortion."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,11 +16,11 @@ from tkm_core.arrays import Floats
 WGS84 = CRS.from_epsg(4326)
 GEOD = Geod(ellps="WGS84")
 EARTH_RADIUS = 6_371_008.8  # metres, the mean radius of WGS84
-CITY_RADIUS = 200_000.0  # metres; beyond it a UTM zone is no longer a local map
-CONTINENT_RADIUS = 3_000_000.0  # metres; beyond it the data are not one area
-ZONE_REACH = 300_000.0  # metres from a zone's central meridian: scale error still under 0.1 %
-BLOCK = 250_000  # points transformed at a time: bounds the memory of the copies
-SURVEY = 10_000  # points looked at to find the extremes of an area
+CITY_RADIUS = 200_000.0  # metres from the middle; beyond it UTM is not accurate enough
+CONTINENT_RADIUS = 3_000_000.0  # metres from the middle; beyond it the data are not one region
+ZONE_REACH = 300_000.0  # metres from a zone's central meridian within which the scale error is under 0.1 %
+BLOCK = 250_000  # points transformed at a time, so that copies stay small
+SURVEY = 10_000  # points sampled to judge an area
 
 
 def map_blocks(function: Callable[[Any], Floats], points: Floats, out: Floats | None = None) -> Floats:
@@ -30,6 +30,7 @@ def map_blocks(function: Callable[[Any], Floats], points: Floats, out: Floats | 
     starts = range(0, len(points), BLOCK)
 
     def run(start: int) -> None:
+        """Apply the function to one block."""
         out[start : start + BLOCK] = function(points[start : start + BLOCK])
 
     if len(starts) < 2:
@@ -42,7 +43,7 @@ def map_blocks(function: Callable[[Any], Floats], points: Floats, out: Floats | 
 
 
 def for_proj(*columns: Floats) -> list[Any]:
-    """Columns as pyproj takes them: it tries an array of one value as a number first, which numpy 2.1 warns of.
+    """Columns for pyproj, as lists if short: it treats an array of one value as a number, and numpy 2.1 warns of that.
 
     Examples
     --------
@@ -54,11 +55,12 @@ def for_proj(*columns: Floats) -> list[Any]:
 
 @lru_cache(maxsize=64)
 def _transformer(source: str, target: str) -> Transformer:
+    """A transformer between two reference systems, kept because making one is slow."""
     return Transformer.from_crs(CRS.from_wkt(source), CRS.from_wkt(target), always_xy=True)
 
 
 def transform(points: Floats, source: CRS, target: CRS, out: Floats | None = None) -> Floats:
-    """Carry (n, 2) points, x or longitude first, from one reference system to another.
+    """Transform (n, 2) points, x or longitude first, from one reference system to another.
 
     Points that have no image become ``inf``. ``out`` may be ``points`` itself.
 
@@ -72,22 +74,23 @@ def transform(points: Floats, source: CRS, target: CRS, out: Floats | None = Non
     transformer = _transformer(source.to_wkt(), target.to_wkt())
 
     def carry(block: Floats) -> Floats:
+        """Transform one block."""
         return np.column_stack(transformer.transform(*for_proj(block[:, 0], block[:, 1])))
 
     return map_blocks(carry, points, out)
 
 
 def unit_vectors(lonlat: Floats) -> Floats:
-    """Degrees as points on the unit sphere: no antimeridian and no poles there."""
+    """Degrees as points on the unit sphere, where the antimeridian and the poles are nothing special."""
     lon, lat = np.radians(lonlat[:, 0]), np.radians(lonlat[:, 1])
     return np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
 
 
 def centre_of(lonlat: Floats) -> Floats:
-    """The middle of the points' extent in degrees; right across the antimeridian and at the poles.
+    """The middle of the points' extent in degrees, also across the antimeridian and at the poles.
 
-    Where the extent is larger than a continent, the middle of the points themselves: an overseas district
-    shall not put the centre of the map into the sea.
+    If the extent is larger than a continent, it is the middle of the points themselves: an overseas district
+    must not pull the centre of the map into the sea.
 
     Examples
     --------
@@ -98,12 +101,12 @@ def centre_of(lonlat: Floats) -> Floats:
     sample = survey(lonlat)
     vectors = unit_vectors(sample)
     mean = vectors.mean(axis=0)
-    if np.linalg.norm(mean) < 1e-6:  # spread evenly around the globe: any centre is as good
+    if np.linalg.norm(mean) < 1e-6:  # spread evenly around the globe: any centre will do
         return np.array([0.0, 0.0])
     lon0 = np.degrees(np.arctan2(mean[1], mean[0]))
     lat0 = np.degrees(np.arcsin(np.clip(mean[2] / np.linalg.norm(mean), -1, 1)))
     east = (sample[:, 0] - lon0 + 180) % 360 - 180
-    if np.ptp(east) > 180 or abs(lat0) > 80:  # round a pole a box in degrees means nothing
+    if np.ptp(east) > 180 or abs(lat0) > 80:  # around a pole, a box in degrees means nothing
         return np.array([lon0, lat0])
     lon = lon0 + (east.min() + east.max()) / 2
     lon = lon if -180 < lon <= 180 else (lon + 180) % 360 - 180
@@ -112,7 +115,7 @@ def centre_of(lonlat: Floats) -> Floats:
 
 
 def survey(lonlat: Floats) -> Floats:
-    """An even sample of many points plus the extremes in both axes; all of few."""
+    """A sample of the points, with the extremes of both axes; all of them if they are few."""
     if len(lonlat) <= 2 * SURVEY:
         return lonlat
     step = -(-len(lonlat) // SURVEY)
@@ -121,13 +124,13 @@ def survey(lonlat: Floats) -> Floats:
 
 
 def distance_from(centre: Floats, lonlat: Floats) -> Floats:
-    """Great-circle distances in metres from one place (within 0.6 % of the geodesic, for decisions only)."""
+    """Great-circle distances in metres from one place, within 0.6 % of the geodesic: for rough decisions only."""
     chord = np.linalg.norm(unit_vectors(lonlat) - unit_vectors(centre.reshape(1, 2)), axis=1)
     return 2 * EARTH_RADIUS * np.arcsin(np.clip(chord / 2, 0, 1))
 
 
 def local_crs(lonlat: Floats) -> CRS:
-    """The metric reference system for an area: UTM for a city, beyond it equal-area around the centre.
+    """The metric reference system for an area: UTM for a city, otherwise equal-area around its centre.
 
     Parameters
     ----------
@@ -163,10 +166,10 @@ def local_crs(lonlat: Floats) -> CRS:
 
 
 def worst_error(lonlat: Floats, crs: CRS) -> float:
-    """The largest relative error of straight distances on the map against geodesics on the ellipsoid.
+    """The largest relative error of straight distances on the map, against geodesics on the ellipsoid.
 
-    Compares the pairs among the outermost and some inner points of the area, and the local scale of the map
-    at each of them (what a short distance there is stretched by).
+    Compares all pairs among the outermost and some inner points, and at each of them the local scale of the map
+    (by how much it stretches short distances).
 
     Examples
     --------

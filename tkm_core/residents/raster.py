@@ -1,4 +1,4 @@
-"""Population rasters (GeoTIFF, as of WorldPop, GHSL or Meta): every cell with people is a resident at its middle."""
+"""Read population rasters (GeoTIFF, such as WorldPop, GHSL or Meta): one resident at the middle of each cell."""
 
 import logging
 import math
@@ -26,16 +26,16 @@ from tkm_core.wording import counted
 
 SIGNS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")  # TIFF and BigTIFF, in both byte orders
 COLUMN = "people"
-MOST_READ = 1_000_000_000  # cells: a country at 100 m; half a minute of reading
+MOST_READ = 1_000_000_000  # cells: a country at 100 m, about half a minute of reading
 MOST_BLOCKS = 2_000_000
-LARGEST_BLOCK = 16_000_000  # cells that the file packs together: they are unpacked together, too
+LARGEST_BLOCK = 16_000_000  # cells in one block of the file, which is unpacked as a whole
 AT_ONCE = 4_000_000  # cells in memory while reading
-GRID = 16_000_000  # cells that are added up in memory, whatever the file's size
-MANKIND = 1e10  # a cell that claims more holds no count of people
+GRID = 16_000_000  # cells of the grid kept in memory, whatever the file's size
+MANKIND = 1e10  # a cell with a larger value does not count people
 SETTINGS = {
     **{key: value for key, value in gdal.SETTINGS.items() if "HTTP" in key or "CURL" in key},
-    "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",  # files beside it are not looked at,
-    "GDAL_PAM_ENABLED": "NO",  # nor what they say about this one
+    "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",  # ignore files beside it,
+    "GDAL_PAM_ENABLED": "NO",  # and what they say about this one
     "GDAL_GEOREF_SOURCES": "INTERNAL",
     "GDAL_CACHEMAX": 64 << 20,
 }
@@ -43,7 +43,7 @@ SETTINGS = {
 
 @dataclass
 class Census:
-    """What was met on the way through the cells."""
+    """What was counted while reading the cells."""
 
     cells: int = 0
     outside: int = 0
@@ -51,13 +51,13 @@ class Census:
     negative: int = 0
     absurd: int = 0
     inhabited: int = 0
-    around: float = 0.0  # people, those outside the area included
+    around: float = 0.0  # people, including those outside the area
     people: float = 0.0
-    added_up: int = 1  # cells along each side of a cell that is handed out
+    added_up: int = 1  # cells along each side of a merged cell
     grid: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def sentences(self, left: int, *, clipped: bool) -> Iterator[str]:
-        """The totals, before and after."""
+        """The totals before and after clipping and merging, in sentences."""
         nobody = self.cells - self.outside - self.no_data - self.negative - self.absurd - self.inhabited
         yield (
             f"{counted(self.cells, 'cell')} of the raster read: {self.no_data:,} without data, {nobody:,} with nobody, "
@@ -81,8 +81,8 @@ def read_raster(source: Source, asked: Asked) -> Table:
     source : Source
         The opened file.
     asked : Asked
-        ``layer`` names the band, ``within`` the area to cut out, ``cells`` how many cells are wanted at most: more are
-        added up to larger ones.
+        ``layer`` names the band, ``within`` the area to cut out, ``cells`` the most cells to keep: more are merged
+        into larger ones.
     """
     if asked.lines:
         msg = f"“{source.name}” is a raster: it has cells, but no lines."
@@ -103,7 +103,7 @@ def read_raster(source: Source, asked: Asked) -> Table:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Keep GDAL's remarks on a file off the screen and the log; what matters is checked here."""
+    """Keep GDAL's warnings about a file off the screen and the log; what matters is checked here."""
     log = logging.getLogger("rasterio")
     before = log.level
     log.setLevel(logging.CRITICAL)
@@ -116,6 +116,7 @@ def _quietly() -> Iterator[None]:
 
 
 def _read(raster: Any, source: Source, asked: Asked) -> Table:
+    """Check the band, add up its cells and return them as a table of points with people."""
     bands = _bands(raster, source)
     band = _choose(bands, source, asked.layer)
     _check(raster, source, band)
@@ -139,17 +140,17 @@ def _read(raster: Any, source: Source, asked: Asked) -> Table:
     table.notes += census.sentences(len(people), clipped=table.clipped)
     if census.negative:
         table.warnings.append(
-            f"{counted(census.negative, 'cell')} with a negative number left out, as if without data."
+            f"{counted(census.negative, 'cell')} with a negative number: left out, like cells without data."
         )
     if census.absurd:
         table.warnings.append(
-            f"{counted(census.absurd, 'cell')} with more people than the world has left out."
+            f"{counted(census.absurd, 'cell')} with more people than the world has: left out."
         )
     return table
 
 
 def _bands(raster: Any, source: Source) -> dict[int, str]:
-    """Names of the bands that may count people, by number; pictures and maps of classes do not."""
+    """Names of the bands that may count people, by number; pictures and maps of classes are refused."""
     kinds = {number: kind.name for number, kind in zip(raster.indexes, raster.colorinterp, strict=True)}
     if "palette" in kinds.values() or {"red", "green", "blue"} <= set(kinds.values()):
         msg = f"“{source.name}” is a picture, or a map of classes with colours. A raster of residents counts people."
@@ -159,6 +160,7 @@ def _bands(raster: Any, source: Source) -> dict[int, str]:
 
 
 def _choose(bands: dict[int, str], source: Source, layer: str | None) -> int:
+    """The number of the band to read; an error lists the choices."""
     for number, name in bands.items():
         if layer in (name, str(number)) or len(bands) == 1:
             return number
@@ -168,7 +170,7 @@ def _choose(bands: dict[int, str], source: Source, layer: str | None) -> int:
 
 
 def _check(raster: Any, source: Source, band: int) -> None:
-    """Refuse what has no place on earth, holds no numbers, or is packed so that memory would not be bounded."""
+    """Refuse a raster without position, of complex numbers, or in blocks too large for the memory."""
     if raster.dtypes[band - 1].startswith("complex"):
         msg = f"“{source.name}” holds complex numbers, which count nobody."
         raise ResidentsError(msg)
@@ -227,7 +229,7 @@ def _box(raster: Any, source: Source, area: Any) -> tuple[int, int, int, int]:
 def _pieces(
     raster: Any, band: int, box: tuple[int, int, int, int], step: int
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Parts of the box whose sides are multiples of `step`, along the blocks that the file is packed in."""
+    """Parts of the box, aligned with the file's blocks, whose sides are multiples of `step`."""
     _, _, height, width = box
     tall, wide = raster.block_shapes[band - 1]
     strips = wide >= raster.width
@@ -240,7 +242,7 @@ def _pieces(
 
 
 def _add_up(raster: Any, band: int, box: tuple[int, int, int, int], area: Any) -> Census:
-    """Go through the cells once and add them up to a grid of bounded size."""
+    """Read all cells once and sum them into a grid of limited size."""
     from rasterio.features import geometry_mask
     from rasterio.windows import Window
 
@@ -280,7 +282,7 @@ def _add_up(raster: Any, band: int, box: tuple[int, int, int, int], area: Any) -
 
 
 def _sums(grid: Floats, step: int) -> Floats:
-    """Sums over squares of `step` by `step` cells; at the edges of what is there of them.
+    """Sums over squares of `step` by `step` cells; squares at the edge may be cut off.
 
     >>> _sums(np.arange(6.0).reshape(2, 3), 2).tolist()
     [[8.0, 7.0]]
@@ -293,7 +295,7 @@ def _sums(grid: Floats, step: int) -> Floats:
 
 
 def _make_coarser(census: Census, wanted: int) -> None:
-    """Add cells up until there are at most so many with people."""
+    """Merge cells until at most `wanted` of them hold people."""
     step, grid = 1, census.grid
     while np.count_nonzero(grid) > wanted and grid.size > 1:
         step += max(1, int(step * (math.sqrt(np.count_nonzero(grid) / wanted) - 1) / 2))
@@ -308,7 +310,7 @@ def _middles(
     rows: npt.NDArray[np.intp],
     columns: npt.NDArray[np.intp],
 ) -> Floats:
-    """Middles of cells in the coordinates of the raster; of those at the edge, of the part that is there."""
+    """Middles of merged cells in the coordinates of the raster; at the edge, of the part inside it."""
     top, left, height, width = box
     y = top + (rows * step + np.minimum((rows + 1) * step, height)) / 2
     x = left + (columns * step + np.minimum((columns + 1) * step, width)) / 2

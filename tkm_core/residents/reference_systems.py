@@ -1,4 +1,4 @@
-"""Which reference system numbers may be in: the grids that open data come in, and where they are used."""
+"""Suggest the reference system of unlabelled coordinates, from the grids that open data use."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from tkm_core.residents.projection import for_proj
 from tkm_core.residents.vocabulary import WORD, plain
 
 EPSG_CODE = re.compile(r"(?i)\bEPSG\s*[:_ =/-]*\s*(?:0:)?(\d{4,6})(?!\d)")
-# Grids in use: code, millions of people in its area (the order of magnitude counts), language of its files.
+# Grids in use: EPSG code, millions of people in its area (roughly), languages of its files.
 GRIDS = """
 2056 9 de,fr,it | 21781 4 de,fr,it | 27700 200 en | 2157 5 en | 29903 2 en | 29902 2 en | 2154 66 fr
 27572 8 fr | 3942 2 fr | 3943 3 fr | 3944 3 fr | 3945 4 fr | 3946 4 fr | 3947 3 fr | 3948 4 fr | 3949 6 fr
@@ -46,7 +46,19 @@ GRIDS = """
 3437 1 en | 32118 3 en | 26943 2 en | 26945 3 en | 26971 2 en | 32111 2 en | 2048 5 en | 2054 5 en
 2053 8 en | 2055 2 en | 3857 3000 en | 3395 100 en
 """
-UTM_WEIGHT = 25.0  # millions of people a zone, over a large area: likely only where no national grid fits
+LIKELY = 5e-7  # millions of people in a square kilometre of a grid's area: below, nobody guesses it
+BESIDE = 4.0  # degrees beside its area in which a grid is still used, by a city near the border of two zones
+OFFSHORE = re.compile(r"(?i)offshore|EEZ")
+NAME = re.compile(r"[A-Z][^\W\d_]{3,}")  # of a place, in the description of an area
+NO_PLACE = frozenset(
+    WORD.findall(
+        "north south east west northern southern eastern western central between onshore excludes includes including "
+        "zone zones state states county counties city island islands region united kingdom republic great system "
+        "coordinate plane rectangular"
+    )
+)
+# Millions of people per zone; zones are large, so UTM comes first only where no national grid fits.
+UTM_WEIGHT = 25.0
 HINTS = (
     (r"lv95|ch1903\+", 2056), (r"lv03|ch1903(?!\+)", 21781), (r"lambert.?93|l93\b|lamb93|rgf93", 2154),
     (r"rijksdriehoek|\brd_?[xy]\b|\b[xy]_?rd\b|amersfoort", 28992), (r"lambert.?72", 31370),
@@ -56,7 +68,7 @@ HINTS = (
     (r"\bnztm", 2193), (r"twd97", 3826), (r"svy21", 3414), (r"hk80|hk1980", 2326), (r"mercator", 3857),
     (r"\bitm\b", 2157), (r"puwg", 2180),
 )  # fmt: skip
-# Words that appear in the headers of a language's tables, and in few others'.
+# Words typical of the headers of tables in each language.
 LANGUAGES = {
     "en": "area perimeter community name county street address city state district zip number "
     "neighborhood housing type",
@@ -84,7 +96,7 @@ SCRIPTS = {
 
 
 class Grid(NamedTuple):
-    """A reference system with the box, in degrees, it is made for."""
+    """A reference system and its official area of use, a box in degrees."""
 
     code: str
     name: str
@@ -92,13 +104,22 @@ class Grid(NamedTuple):
     south: float
     east: float
     north: float
+    area: str = ""
 
     @property
     def square_kilometres(self) -> float:
-        """Size of the box."""
+        """Size of the area of use."""
         middle = np.cos(np.radians((self.south + self.north) / 2))
         width = self.east - self.west if self.east >= self.west else self.east - self.west + 360
         return max(float(width * (self.north - self.south) * middle) * 12_365, 1.0)
+
+    def share_of(self, lonlat: Floats, margin: float = 0.0) -> float:
+        """Share of points that lie in the box, or at most some degrees outside it."""
+        lon, lat = lonlat.T
+        east = self.east if self.east >= self.west else self.east + 360
+        lon = np.where(lon < self.west - margin, lon + 360, lon)
+        inside = (lon <= east + margin) & (self.south - margin <= lat) & (lat <= self.north + margin)
+        return float(np.mean(inside))
 
 
 @lru_cache(maxsize=1)
@@ -106,20 +127,34 @@ def all_grids() -> dict[str, Grid]:
     """Every projected system of the EPSG register with its area of use."""
     found = query_crs_info(auth_name="EPSG", pj_types=PJType.PROJECTED_CRS)
     return {
-        info.code: Grid(info.code, info.name, *info.area_of_use.bounds)
+        info.code: Grid(info.code, info.name, *info.area_of_use.bounds, area=info.area_of_use.name or "")
         for info in found
         if not info.deprecated and info.area_of_use is not None
     }
 
 
 @lru_cache(maxsize=1)
-def _boxes() -> Floats:
+def _local() -> list[Grid]:
+    """Every system, in degrees or metres, that is made for less than a continent."""
     found = query_crs_info(auth_name="EPSG", pj_types=PJType.GEOGRAPHIC_2D_CRS)
     known = [
-        Grid(info.code, info.name, *info.area_of_use.bounds) for info in found if info.area_of_use is not None
+        Grid(info.code, info.name, *info.area_of_use.bounds, area=info.area_of_use.name or "")
+        for info in found
+        if info.area_of_use is not None
     ]
-    known += all_grids().values()
-    return np.array([grid[2:6] for grid in known if grid.square_kilometres < 3e6])
+    return [grid for grid in (*known, *all_grids().values()) if grid.square_kilometres < 3e6]
+
+
+@lru_cache(maxsize=1)
+def _boxes() -> Floats:
+    """Areas of use of all local systems, geographic and projected."""
+    return np.array([grid[2:6] for grid in _local()])
+
+
+@lru_cache(maxsize=1)
+def _ashore() -> Floats:
+    """The boxes of systems that are made for land alone."""
+    return np.array([grid[2:6] for grid in _local() if not OFFSHORE.search(grid.area)])
 
 
 def mapped(lonlat: Floats) -> float:
@@ -131,16 +166,21 @@ def mapped(lonlat: Floats) -> float:
     >>> bool(mapped(np.array([[2.35, 48.85]])) > 5), mapped(np.array([[-30.0, 48.85]]))
     (True, 0.0)
     """
+    return _covering(lonlat, _boxes())
+
+
+def _covering(lonlat: Floats, boxes: Floats) -> float:
+    """How many of some boxes hold a point, on average."""
     points = lonlat[np.isfinite(lonlat).all(axis=1)]
     points = points[:: max(1, len(points) // 50)]
-    west, south, east, north = _boxes().T[:, :, None]
+    west, south, east, north = boxes.T[:, :, None]
     lon, lat = points.T
     inside = (west <= lon) & (lon <= east) & (south <= lat) & (lat <= north)
     return float(inside.sum(axis=0).mean()) if len(points) else 0.0
 
 
 def code_in(texts: Iterable[str]) -> int | None:
-    """The EPSG code that a header or file name states, if it is one and only one.
+    """The EPSG code stated in headers or the file name, if there is exactly one.
 
     Examples
     --------
@@ -153,29 +193,28 @@ def code_in(texts: Iterable[str]) -> int | None:
 
 @lru_cache(maxsize=512)
 def _projection(code: str) -> Proj | None:
+    """The projection of an EPSG code; None if PROJ cannot make it."""
     try:
         return Proj(f"EPSG:{code}")
     except (CRSError, ProjError):
         return None
 
 
-def share_inside(points: Floats, grid: Grid) -> float:
-    """Share of points, taken as coordinates of a grid, that lie where the grid is made for."""
+def _in_degrees(points: Floats, grid: Grid) -> Floats | None:
+    """Degrees of points that are taken as coordinates of a grid; None where they cannot be."""
     projection = _projection(grid.code)
     if projection is None:
-        return 0.0
+        return None
     x, y = for_proj(*points.T)
-    lon, lat = (np.asarray(part) for part in projection(x, y, inverse=True))
-    east = grid.east if grid.east >= grid.west else grid.east + 360
-    lon = np.where(lon < grid.west, lon + 360, lon)
-    return float(np.mean((lon <= east) & (grid.south <= lat) & (lat <= grid.north)))
+    return np.column_stack([np.asarray(part) for part in projection(x, y, inverse=True)])
 
 
 def suggest(points: Floats, texts: Sequence[str], *, limit: int = 6) -> list[tuple[str, str]]:
     """Reference systems in which these numbers are a plausible place, the likeliest first.
 
     A grid is likely if the numbers lie where it is made for, if that area is small and many people live
-    there, if the data fill it, and if the file is written in its language.
+    there, if the data fill it, and if the file is written in its language or names a place in it. Beside its area it
+    is likely only where language or place speak for it.
 
     Parameters
     ----------
@@ -196,33 +235,55 @@ def suggest(points: Floats, texts: Sequence[str], *, limit: int = 6) -> list[tup
     low, high = np.percentile(points, [5, 95], axis=0)
     extent = max(float(np.prod((high - low) / 1_000)), 1.0)
     text = " ".join(texts)
-    spoken = _languages(text)
+    spoken, known = _languages(text), all_grids()
     hinted = {str(code) for pattern, code in HINTS if re.search(pattern, text, re.IGNORECASE)}
-    known = all_grids()
+    words = set(WORD.findall(plain(text)))
+    named = [known[code] for code, places in _places().items() if places & words]
     scores = {}
     for code, (people, languages) in _usual().items():
         grid = known.get(code)
-        if grid is None or (inside := share_inside(points, grid)) < 0.9:
+        if grid is None or (lonlat := _in_degrees(points, grid)) is None:
+            continue
+        inside = grid.share_of(lonlat)
+        here = any(place.share_of(lonlat) > 0.5 for place in named)
+        ours = here or bool(languages & spoken)
+        if inside < 0.9 and not (ours and grid.share_of(lonlat, BESIDE) >= 0.9):
             continue
         fill = min(1.0, extent / grid.square_kilometres) ** 0.5
-        score = inside * people * fill / grid.square_kilometres
+        score = people * fill / grid.square_kilometres
+        if not (ours or code in hinted) and (score < LIKELY * fill or not _covering(lonlat, _ashore())):
+            continue
+        score *= inside if inside >= 0.9 else 0.05
         if languages and spoken:
             score *= 5.0 if languages & spoken else 0.3
-        if languages & set(SCRIPTS) and not languages & spoken:
+        if languages & set(SCRIPTS) and not languages & spoken and not here:
             score *= 0.02
-        scores[code] = score * (1_000 if code in hinted else 1)
-    if not scores and 1e3 < np.abs(points).max() < 2.1e7:
-        scores = {
-            code: 1 / grid.square_kilometres
-            for code, grid in known.items()
-            if share_inside(points, grid) > 0.98
-        }
+        scores[code] = score * (1_000 if code in hinted else 1) * (100 if here else 1)
+    if not scores:
+        scores = {grid.code: 1 / grid.square_kilometres for grid in named if _holds(grid, points)}
     ranked = sorted(scores, key=lambda code: -scores[code])[:limit]
     return [(f"EPSG:{code}", known[code].name) for code in ranked]
 
 
 @lru_cache(maxsize=1)
+def _places() -> dict[str, frozenset[str]]:
+    """The names of countries, regions and cities in the official areas of local grids."""
+    return {
+        code: frozenset(map(plain, NAME.findall(grid.area))) - NO_PLACE
+        for code, grid in all_grids().items()
+        if grid.square_kilometres < 3e6
+    }
+
+
+def _holds(grid: Grid, points: Floats) -> bool:
+    """Whether points, taken as coordinates of a grid, lie where it is made for."""
+    lonlat = _in_degrees(points, grid)
+    return lonlat is not None and grid.share_of(lonlat) > 0.98
+
+
+@lru_cache(maxsize=1)
 def _usual() -> dict[str, tuple[float, frozenset[str]]]:
+    """The grids in use: people in the area and languages, by EPSG code."""
     grids = {}
     for entry in re.split(r"[|\n]", GRIDS.strip()):
         code, people, languages = entry.split()
@@ -234,7 +295,10 @@ def _usual() -> dict[str, tuple[float, frozenset[str]]]:
 
 
 def _languages(text: str) -> set[str]:
+    """The languages a text may be in, by its script or else by its words."""
     found = {language for language, pattern in SCRIPTS.items() if re.search(pattern, text)}
+    if found == {"zh"}:
+        return {"zh", "ja"}  # headers in Japanese are often without kana
     if found:
         return found
     words = set(WORD.findall(plain(text)))

@@ -1,4 +1,4 @@
-"""What was understood of a file, and what was left out: everything a planner may want to check or correct."""
+"""Report on a file that was read: columns and their roles, rows left out, notes and warnings."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -35,7 +35,7 @@ class Column:
 
 @dataclass
 class Dropped:
-    """Rows left out for one reason; ``examples`` are (row in the file, what stood there)."""
+    """Rows left out for one reason; ``examples`` are pairs of row number and content."""
 
     reason: str
     count: int
@@ -77,7 +77,7 @@ class Report:
     total_weight: float = 0.0
 
     def candidates(self, role: str) -> list[str]:
-        """Names of the columns that have or could have a role, the one taken first."""
+        """Names of the columns that have or could have a role; the one taken comes first."""
         taken = [column.name for column in self.columns if column.role == role]
         return taken + [
             column.name for column in self.columns if role in column.candidate_for and column.role != role
@@ -94,7 +94,7 @@ class Report:
 
     @property
     def share_left_out(self) -> float:
-        """Of the rows that were read, from 0 to 1."""
+        """Share of the rows read that were left out, from 0 to 1."""
         return (self.rows_read - self.rows_kept) / self.rows_read if self.rows_read else 0.0
 
     @property
@@ -128,4 +128,5 @@ class Report:
 
 
 def _percent(share: float) -> str:
+    """A share as a percentage in words."""
     return "under 1 %" if share < 0.01 else f"{100 * share:.0f} %"

@@ -13,21 +13,21 @@ from tkm_core.residents.loading import load_residents
 from tkm_core.residents.model import Residents, ResidentsError
 
 FOLDER = Path(__file__).resolve().parent / "sample_cities"  # part of the package
-CITY_AT = (-27.0, 45.0)  # the generated city stands in the open Atlantic: nobody can take it for a real place
+CITY_AT = (-27.0, 45.0)  # in the open Atlantic, so that nobody takes the generated city for a real place
 METRES_PER_DEGREE = 111_320.0
 LARGEST = 20_000_000  # residents of a generated city: 320 MB of coordinates
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample data set and where it comes from.
+    """A sample city and the sources of its data.
 
     Attributes
     ----------
     key : str
         Its name in links and on the command line.
     title, description : str
-        For people.
+        For display.
     source, licence : str
         To be shown wherever the data are shown.
     unit_name : str
@@ -251,6 +251,7 @@ def load_sample(key: str, *, n: int | None = None, seed: int = 0) -> Residents:
 
 
 def _bundled(file: str) -> Path:
+    """The path of a file that comes with the package."""
     path = FOLDER / file
     if not path.is_file():
         msg = f"The sample file {file} is missing from {FOLDER}: install EvenReach again."
@@ -259,6 +260,7 @@ def _bundled(file: str) -> Path:
 
 
 def _named_places(file: str) -> tuple[list[str], Floats]:
+    """Names and positions from a bundled table of three columns."""
     if not file:
         return [], np.empty((0, 2))
     rows = np.loadtxt(_bundled(file), delimiter=",", skiprows=1, dtype=str, encoding="utf-8")
@@ -273,7 +275,7 @@ def _generate(n: int, seed: int) -> Residents:
     rng = np.random.default_rng(seed)
     places = np.array(["centre", "suburb", "village", "farm"], dtype=object)
     kinds = rng.choice(4, size=n, p=[0.55, 0.35, 0.08, 0.02])
-    spread = np.array([2_500.0, 1_400.0, 500.0, 0.0])  # metres, standard deviation around the place's middle
+    spread = np.array([2_500.0, 1_400.0, 500.0, 0.0])  # metres: standard deviation for each kind
     xy = rng.standard_normal((n, 2))
     xy *= spread[kinds, None]
     for kind, count, nearest, farthest in ((1, 9, 6_000.0, 13_000.0), (2, 14, 15_000.0, 38_000.0)):

@@ -1,4 +1,4 @@
-"""The parts of a shapefile that are text: which encoding they are in, told to GDAL in words it knows."""
+"""Detect the encoding of a shapefile's texts and tell GDAL."""
 
 import codecs
 import struct
@@ -10,8 +10,8 @@ from tkm_core.residents.layers import MapKind, reader
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.source import Source
 
-LARGEST_PRJ = 1 << 16  # bytes; a reference system takes a few hundred
-LOOKED_AT = 64 << 20  # bytes of the table whose texts are judged
+LARGEST_PRJ = 1 << 16  # bytes; a normal one has a few hundred
+LOOKED_AT = 64 << 20  # bytes of the table by which the encoding is judged
 OTHER_NAMES = {
     "euc_jp": "EUC-JP",
     "koi8_r": "KOI8-R",
@@ -23,7 +23,7 @@ OTHER_NAMES = {
 
 
 def prepare_shapefile(source: Source) -> list[str]:
-    """State the encoding of a shapefile's table, as judged by its texts, and write its reference system in UTF-8.
+    """Write the detected encoding into the .cpg part, and convert the .prj part to UTF-8.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def prepare_shapefile(source: Source) -> list[str]:
     """
     warnings = []
     prj = source.parts.pop(".prj", b"")
-    with suppress(ResidentsError):  # no text: said below
+    with suppress(ResidentsError):  # not text: the warning follows below
         if 0 < len(prj) <= LARGEST_PRJ:
             source.parts[".prj"] = to_utf8(prj, source.name)[0]
     if len(prj) and ".prj" not in source.parts:
@@ -58,7 +58,7 @@ def _fits(texts: bytes, stated: bytes) -> bool:
 
 
 def _texts(table: bytes) -> tuple[bytes, bool]:
-    """The names and texts of a dBASE table, and whether it says which encoding they are in."""
+    """The names and texts of a dBASE table, and whether it states their encoding."""
     try:
         rows, start, width = struct.unpack_from("<IHH", table, 4)
         marked = table[29] not in (0, 0x57)  # 0x57: "as on this computer"

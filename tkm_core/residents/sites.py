@@ -1,4 +1,4 @@
-"""Candidate sites: where facilities may be built, with their names, what each can hold and what each costs."""
+"""Candidate sites where facilities may be built, with names, capacities and costs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,13 +35,13 @@ class Sites:
     lonlat : ndarray of shape (m, 2)
         WGS84 degrees, longitude first.
     names : tuple of str
-        What they are called, text from outside; empty if they have no names.
+        Their names, not to be trusted as markup; empty if they have none.
     capacity : ndarray of shape (m,) or None
-        The most people each can serve; infinite where it is not said.
+        The most people each can serve; infinite where none is given.
     cost : ndarray of shape (m,) or None
-        What each costs, in the file's own unit; NaN where it is not said.
+        What each costs, in the file's own unit; NaN where none is given.
     name : str
-        The file's name, text from outside.
+        The file's name, not to be trusted as markup.
     report : Report
         What was read, kept, left out and guessed.
 
@@ -116,7 +116,7 @@ def load_sites(file: Any, residents: Residents, **options: Any) -> Sites:
     file : path, bytes, DataFrame or GeoDataFrame
         As in `load_residents`.
     residents : Residents
-        Whom the sites are for: what lies nowhere near them is refused.
+        The people the sites are for: a file of sites nowhere near them is refused.
     **options
         As for `load_residents`; ``id`` is the column of names, ``capacity`` and ``cost`` name columns or are False.
 
@@ -141,12 +141,12 @@ def load_sites(file: Any, residents: Residents, **options: Any) -> Sites:
 
 
 def read_sites(read: Callable[[dict[str, Any]], Residents], residents: Residents, **options: Any) -> Sites:
-    """Candidate sites through a reader of files that is elsewhere.
+    """Read candidate sites through a given function, such as one that reads in another process.
 
     Parameters
     ----------
     read : callable
-        Gets options of `load_residents` and returns what that returns.
+        Takes options of `load_residents` and returns what it returns.
     residents : Residents
     **options
         As for `load_sites`.
@@ -185,7 +185,7 @@ def read_sites(read: Callable[[dict[str, Any]], Residents], residents: Residents
 
 
 def _column(report: Report, words: tuple[str, ...], asked: object) -> str | None:
-    """The column asked for, or the first whose heading says so."""
+    """The column asked for, or the first whose heading contains one of the words."""
     if asked is False:
         return None
     if isinstance(asked, str):
@@ -198,7 +198,7 @@ def _column(report: Report, words: tuple[str, ...], asked: object) -> str | None
 
 
 def _numbers(found: Residents, role: str, column: str) -> Floats:
-    """A column of numbers; nothing is no limit for a capacity, and not known for a cost."""
+    """A column of numbers; an empty cell means no limit for a capacity, and unknown for a cost."""
     texts = ["" if text is None else str(text) for text in (found.groups if found.groups is not None else [])]
     decimal = guess_decimal(texts) or "."
     values = np.array([read_number(text, decimal) if text.strip() else np.nan for text in texts])

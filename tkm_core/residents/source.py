@@ -1,4 +1,4 @@
-"""Where bytes come from: paths, uploads, the parts of a shapefile, the members of an archive; bounded in size."""
+"""Sources of bytes, limited in size: paths, uploads, the parts of a shapefile, members of an archive."""
 
 import io
 import lzma
@@ -15,12 +15,13 @@ from typing import IO, Any, Protocol
 from tkm_core.residents.model import ResidentsError
 
 LARGEST_UNPACKED = 4 << 30  # bytes an archive may unpack to at most
-LARGEST_SHEET = 512 << 20  # bytes of XML in a workbook: cells become Python objects, so this bounds memory
-ALWAYS_FINE = 256 << 20  # bytes that any archive may unpack to, however well it is packed
-PACKING = 100  # times an archive may grow beyond that; text packs 5 to 20 times, bombs a thousand times
+# Bytes of XML in a workbook; its cells become Python objects, so this limits memory.
+LARGEST_SHEET = 512 << 20
+ALWAYS_FINE = 256 << 20  # bytes that any archive may unpack to, whatever its compression ratio
+PACKING = 100  # highest compression ratio beyond that; text reaches 5 to 20, zip bombs a thousand
 STEP = 1 << 20
 SHAPEFILE_PARTS = (".shp", ".shx", ".dbf", ".prj", ".cpg")
-# What broken archives raise in Python's readers.
+# What Python raises when it reads a broken archive.
 BROKEN = (
     OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, ValueError,
     NotImplementedError, IndexError, OverflowError, struct.error,
@@ -30,7 +31,7 @@ Buffer = bytes | mmap.mmap
 
 
 class Readable(Protocol):
-    """What bytes can be read from."""
+    """Anything with a `read` that returns bytes."""
 
     def read(self, size: int, /) -> bytes:
         """Return the next bytes, at most `size`."""
@@ -38,7 +39,7 @@ class Readable(Protocol):
 
 @dataclass
 class Source:
-    """One readable thing: its name, its bytes, its kind, and the files that belong to it (shapefiles)."""
+    """A file to be read: its name, bytes and format, and the files that belong to it (shapefiles)."""
 
     name: str
     data: Buffer
@@ -48,7 +49,7 @@ class Source:
     path: Path | None = None
 
     def write_to_folder(self, suffix: str) -> Path:
-        """Put the bytes, under a harmless name, into the private folder, for readers that need a file."""
+        """Write the bytes under a harmless name to the private folder, for readers that need a file."""
         target = self.folder / f"residents{suffix}"
         with target.open("wb") as out:
             for start in range(0, len(self.data), STEP):
@@ -59,7 +60,7 @@ class Source:
 
 
 def take(file: Any, name: str | None) -> Source:
-    """A path, bytes, an upload or the parts of a shapefile, not looked at yet."""
+    """Make a source of a path, bytes, an upload or the parts of a shapefile, without looking into it."""
     if isinstance(file, (bytes, bytearray, memoryview)):
         return Source(name or "upload", bytes(file))
     if isinstance(file, (str, Path)):
@@ -78,6 +79,7 @@ def take(file: Any, name: str | None) -> Source:
 
 
 def _open_path(path: Path, name: str | None) -> Source:
+    """Open a file, or the one shapefile of a folder, with the parts beside it."""
     try:
         if path.is_dir():
             shapes = sorted(found for found in path.iterdir() if found.suffix.lower() == ".shp")
@@ -103,7 +105,7 @@ def _open_path(path: Path, name: str | None) -> Source:
 
 
 def map_file(path: Path) -> Buffer:
-    """The bytes of a file, read when they are used."""
+    """The bytes of a file, memory-mapped."""
     with path.open("rb") as file:
         if path.stat().st_size == 0:
             return b""
@@ -111,6 +113,7 @@ def map_file(path: Path) -> Buffer:
 
 
 def _open_parts(files: Sequence[Any], name: str | None) -> Source:
+    """Put the parts of a shapefile together."""
     opened = [take(file, None) for file in files]
     if len(opened) == 1:
         return opened[0]
@@ -130,7 +133,7 @@ def limit(packed: int) -> int:
 
 
 def drain(stream: Readable, name: str, most: int) -> Iterator[bytes]:
-    """Unpack a stream block by block and stop at the limit."""
+    """Unpack a stream block by block; refuse it when it passes the limit."""
     size = 0
     while True:
         try:
@@ -141,19 +144,20 @@ def drain(stream: Readable, name: str, most: int) -> Iterator[bytes]:
             return
         size += len(block)
         if size > most:
-            msg = f"“{name}” unpacks to more than {most >> 20:,} MB, which is more than is opened here."
+            msg = f"“{name}” unpacks to more than {most >> 20:,} MB, more than can be opened."
             raise ResidentsError(msg)
         yield block
 
 
 def unpack(stream: Readable, name: str, most: int, target: Path) -> None:
-    """Unpack a stream into a file; that the disk is full is not the archive's fault, and passes as it is."""
+    """Unpack a stream into a file; a full disk stays an `OSError`, since it is not the archive's fault."""
     with target.open("wb") as out:
         for block in drain(stream, name, most):
             out.write(block)
 
 
 def _damaged(name: str, error: Exception) -> ResidentsError:
+    """The error for an archive that cannot be unpacked."""
     reason = "is protected by a password" if "password" in str(error) else "is damaged or incomplete"
     return ResidentsError(f"“{name}” {reason}. Unpack it yourself, or download it again.")
 
@@ -182,5 +186,5 @@ def member(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> Iterat
 
 
 def text_begins(head: bytes, *signs: bytes) -> bool:
-    """Whether text begins with one of some signs, behind its byte-order mark and blanks."""
+    """Whether text begins with one of `signs`, after a byte order mark and blanks."""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(signs)

@@ -1,4 +1,4 @@
-"""Tables in Excel workbooks."""
+"""Read tables from Excel workbooks."""
 
 import io
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from tkm_core.residents.workbook import check_workbook, damaged
 
 
 def read_excel(source: Source, *, sheet: str | int | None = None) -> Table:
-    """Read the sheet called for, or the one that looks most like residents."""
+    """Read the sheet asked for, or the one that looks most like a table of residents."""
     check_workbook(source)
     try:
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(bytes(source.data)))
@@ -29,7 +29,7 @@ def read_excel(source: Source, *, sheet: str | int | None = None) -> Table:
             raise
         raise damaged(source.name) from error
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # how a panic in Rust surfaces, outside of Exception
+        if type(error).__name__ != "PanicException":  # a panic in Rust, which is not an Exception
             raise
         raise damaged(source.name) from error
     tables = [table for table in found if table is not None]
@@ -52,6 +52,7 @@ def read_excel(source: Source, *, sheet: str | int | None = None) -> Table:
 
 
 def _chosen(names: Sequence[str], sheet: str | int | None, file: str) -> list[str]:
+    """The sheets to read: the one asked for, or all."""
     if sheet is None:
         return list(names)
     if isinstance(sheet, int) and 0 <= sheet < len(names):
@@ -63,6 +64,7 @@ def _chosen(names: Sequence[str], sheet: str | int | None, file: str) -> list[st
 
 
 def _read_sheet(workbook: CalamineWorkbook, name: str) -> Table | None:
+    """Read one sheet; None if there is no table in it."""
     rows: list[list[Any]] = workbook.get_sheet_by_name(name).to_python(skip_empty_area=False)
     texts = [[_shown(cell) for cell in row] for row in rows[:LOOK_ROWS]]
     used = max((place + 1 for row in texts for place, cell in enumerate(row) if cell), default=0)
@@ -83,13 +85,14 @@ def _read_sheet(workbook: CalamineWorkbook, name: str) -> Table | None:
 
 
 def _shown(cell: Any) -> str:
+    """A cell as Excel shows it: whole numbers without decimals."""
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(cell).strip()
 
 
 def _column(cells: list[Any]) -> pa.Array:
-    """Numbers where all cells are numbers or empty; otherwise the text people see."""
+    """A column of numbers if all cells are numbers or empty; otherwise of the texts that Excel shows."""
     if all(cell == "" or type(cell) in (int, float) for cell in cells):
         return pa.array([None if cell == "" else float(cell) for cell in cells], pa.float64())
     return pa.array([_shown(cell) or None for cell in cells], pa.string())
@@ -101,7 +104,7 @@ FORMAT = FileFormat(
     suffixes=(".xls", ".xlsx", ".xlsm"),
     read=lambda source, asked: read_excel(source, sheet=asked.sheet),
     sign=lambda head: head.startswith(b"\xd0\xcf\x11\xe0"),
-    only=(".xlsx",),  # much that is called .xls is text
+    only=(".xlsx",),  # not .xls: many files of that name are text
     zip_suffixes=(".xlsx", ".xlsm"),
     zip_member="[Content_Types].xml",
 )

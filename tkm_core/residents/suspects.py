@@ -1,4 +1,4 @@
-"""Points that cannot be right: missing, off the globe, at (0, 0), or alone and far away from all others."""
+"""Find coordinates that cannot be right: missing, invalid, at (0, 0), or alone and far from all others."""
 
 from collections.abc import Callable
 
@@ -14,10 +14,11 @@ from tkm_core.residents.report import Dropped
 
 Mask = npt.NDArray[np.bool_]
 
-EXAMPLES = 5  # rows named for each reason
-GAP = (300_000.0, 1_500_000.0)  # metres to everyone else from which a point counts as lone: at least, at most
+EXAMPLES = 5  # rows given as examples for each reason
+# Least and greatest distance in metres to all others beyond which a point is lone.
+GAP = (300_000.0, 1_500_000.0)
 FEW = (0.001, 10)  # a lone group holds at most this share of all points, and at most this many
-ENOUGH = 10  # with fewer points nobody can say which of them is the stray one
+ENOUGH = 10  # with fewer points, nobody can tell which one is stray
 
 REASONS = {
     "missing": "no coordinates",
@@ -54,9 +55,9 @@ def check_positions(
     outside : ndarray of bool of shape (n,), optional
         Points outside the area that was asked for.
     describe : callable, optional
-        From a row's place and the reason's code to what stands in the file there.
+        Maps a row index and the code of a reason to what the file says there.
     first_row : int, default=1
-        What people call the first row.
+        Number of the first row as people count.
 
     Returns
     -------
@@ -79,6 +80,7 @@ def check_positions(
     describe = describe or (lambda row, code: _shown(code, lonlat[row], weights[row]))
 
     def leave_out(code: str, rows: npt.NDArray[np.intp]) -> None:
+        """Mark rows as dropped for a reason, with some examples."""
         examples = tuple((row + first_row, describe(row, code)) for row in rows[:EXAMPLES].tolist())
         dropped.append(Dropped(REASONS[code], len(rows), examples, code))
         keep[rows] = False
@@ -97,6 +99,7 @@ def check_positions(
 
 
 def _shown(code: str, place: Floats, people: float) -> str:
+    """What a dropped row held, if the file cannot be quoted."""
     if code in ("missing", "people"):
         return "empty" if code == "missing" else f"{people:g}"
     return f"longitude {place[0]:g}, latitude {place[1]:g}"
@@ -121,7 +124,7 @@ def lone_points(lonlat: Floats) -> npt.NDArray[np.intp]:
         return nothing
     step = max(1, len(lonlat) // 10_000)
     middle = np.median(unit_vectors(lonlat[::step]), axis=0)
-    if not np.linalg.norm(middle) > 0.1:  # all round the globe
+    if not np.linalg.norm(middle) > 0.1:  # spread all around the globe
         return nothing
     middle /= np.linalg.norm(middle)
     centre = np.degrees([np.arctan2(middle[1], middle[0]), np.arcsin(np.clip(middle[2], -1, 1))])
@@ -129,7 +132,7 @@ def lone_points(lonlat: Floats) -> npt.NDArray[np.intp]:
     if _within(lonlat, centre, gap):
         return nothing
     blocks = [lonlat[start : start + BLOCK] for start in range(0, len(lonlat), BLOCK)]
-    side = gap / 3 / EARTH_RADIUS  # cells on the sphere, small against the gap
+    side = gap / 3 / EARTH_RADIUS  # side of cells on the unit sphere, small compared with the gap
     cells = np.concatenate([_cell_numbers(block, side) for block in blocks])
     numbers, cell_of, counts = np.unique(cells, return_inverse=True, return_counts=True)
     width = _cells_across(side)
@@ -140,13 +143,13 @@ def lone_points(lonlat: Floats) -> npt.NDArray[np.intp]:
     n_groups, group_of = connected_components(links, directed=False)
     size = np.bincount(group_of, weights=counts, minlength=n_groups)
     small = size <= min(max(1, FEW[0] * len(lonlat)), FEW[1])
-    if size[small].sum() > 0.1 * len(lonlat):  # scattered all over: far apart is how this data is
+    if size[small].sum() > 0.1 * len(lonlat):  # so many lone points are not errors: the data are scattered
         return nothing
     return np.flatnonzero(small[group_of][cell_of])
 
 
 def _within(lonlat: Floats, centre: Floats, gap: float) -> bool:
-    """Whether a box around all points is surely within a distance of the centre: true for every city."""
+    """Whether all points certainly lie within a distance of the centre, judged by their box: true for any city."""
     lon, lat = lonlat[:, 0], lonlat[:, 1]
     west, east, south, north = lon.min(), lon.max(), lat.min(), lat.max()
     if east - west > 30 or max(abs(south), abs(north)) > 80:
@@ -156,10 +159,12 @@ def _within(lonlat: Floats, centre: Floats, gap: float) -> bool:
 
 
 def _cells_across(side: float) -> int:
+    """Number of cells along each axis of the cube around the unit sphere."""
     return int(2 / side) + 2
 
 
 def _cell_numbers(lonlat: Floats, side: float) -> npt.NDArray[np.int64]:
+    """The number of the cell that each point lies in."""
     corners = ((unit_vectors(lonlat) + 1) / side).astype(np.int64)
     width = _cells_across(side)
     return (corners[:, 0] * width + corners[:, 1]) * width + corners[:, 2]

@@ -1,4 +1,4 @@
-"""A table as every format delivers it: names, a look at the first rows, and whole columns on demand."""
+"""The `Table` that every reader returns: column names, the first rows, and whole columns on demand."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,23 +13,23 @@ from tkm_core.arrays import Floats
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.numbers import to_numbers
 
-LOOK_AT = 20_000  # rows looked at to understand the columns
-MOST_COLUMNS = 2_000  # each of them is looked at, so that their number bounds the work
+LOOK_AT = 20_000  # rows by which the columns are recognised
+MOST_COLUMNS = 2_000  # every column is inspected, so this limits the work
 Fetch = Callable[[Sequence[str]], pa.Table]
 
 
 @dataclass
 class Table:
-    """What a reader found.
+    """A table as read from a file.
 
     Attributes
     ----------
     file_format : str
-        As people call it: "CSV", "Excel" ...
+        Its usual name: "CSV", "Excel" ...
     names : list of str
         The columns, unique.
     head : Table of pyarrow
-        Enough of the first rows to understand the columns.
+        Enough of the first rows to recognise the columns.
     fetch : callable
         Reads whole columns by name.
     points : callable or None
@@ -39,13 +39,13 @@ class Table:
     crs : CRS or None
         The reference system the file states.
     pieces : callable or None
-        Reads columns by name a piece at a time, where the file may be too large for anything else.
+        Reads columns by name piece by piece, for files that may be too large to read at once.
     plain_numbers : set of str
-        Columns whose first rows are numbers without anything around them, to be read as such.
+        Columns whose first rows are bare numbers, to be parsed directly as such.
     n_rows : int
-        Number of rows, where there are pieces.
+        Number of rows, if there are pieces.
     first_row : int
-        Number of the first data row in the file as people count, the header included.
+        Number of the first data row in the file as people count, including the header.
     people : str
         The column that counts people, where the format leaves no doubt.
     clipped : bool
@@ -79,7 +79,7 @@ class Table:
         check_width(len(self.names))
 
     def numbers(self, names: Sequence[str], columns: pa.Table, decimals: Mapping[str, str]) -> Floats:
-        """Some columns as numbers, shape (n, columns): out of `columns`, or read piece by piece."""
+        """Some columns as numbers, shape (n, columns): taken from `columns`, or read piece by piece."""
         if self.pieces is None:
             return np.column_stack([to_numbers(columns[name], decimals.get(name, ".")) for name in names])
         out, start = np.full((self.n_rows, len(names)), np.nan), 0
@@ -93,7 +93,7 @@ class Table:
 
 
 def check_width(columns: int) -> None:
-    """Refuse a table with more columns than anyone looks through."""
+    """Refuse a table with too many columns."""
     if columns > MOST_COLUMNS:
         msg = f"The table has {columns:,} columns; up to {MOST_COLUMNS:,} can be read. "
         msg += "Keep the coordinates, the population and a few others, and export it again."
@@ -109,7 +109,7 @@ def unique_names(cells: Sequence[str]) -> list[str]:
     ['id', 'Column 2', 'id (2)']
     """
     names: dict[str, None] = {}
-    repeats: dict[str, int] = {}  # how far each name has been counted: no number is tried twice
+    repeats: dict[str, int] = {}  # the last number tried for each name
     for number, cell in enumerate(cells, start=1):
         base = name = " ".join(cell.split()) or f"Column {number}"
         while name in names:
@@ -120,12 +120,12 @@ def unique_names(cells: Sequence[str]) -> list[str]:
 
 
 def as_text(values: pa.ChunkedArray | pa.Array) -> list[str]:
-    """A few values as they should be shown: "" for nothing."""
+    """Values as text for display; "" for missing ones."""
     return ["" if value is None else str(value) for value in values.to_pylist()]
 
 
 def whole(table: pa.Table) -> Fetch:
-    """Fetch from a table that is in memory already."""
+    """A `fetch` for a table that is already in memory."""
     return lambda names: table.select(list(names))
 
 
@@ -137,7 +137,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def is_plain(kind: pa.DataType) -> bool:
-    """Whether a column holds single values that can be compared: no lists, structures, pictures."""
+    """Whether a column holds single values that can be compared, not lists, structures or binary data."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     odd = pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
@@ -145,7 +145,7 @@ def is_plain(kind: pa.DataType) -> bool:
 
 
 def plain_text(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column's values as strings: codes, dates and numbers alike; nothing stays nothing."""
+    """A column's values as strings, whether codes, dates or numbers; missing values stay missing."""
     if is_text(values.type):
         return pc.cast(values, pa.string())
     if pa.types.is_floating(values.type):

@@ -1,4 +1,4 @@
-"""Tables in text files: delimiter, header, ragged lines; read by Arrow, column by column."""
+"""Read CSV and other delimited text: find the delimiter and header, mend ragged lines, parse with Arrow."""
 
 import csv
 import io
@@ -19,14 +19,14 @@ from tkm_core.residents.numbers import read_number
 from tkm_core.residents.source import Buffer, Source
 from tkm_core.residents.table import LOOK_AT, Table, check_width, unique_names
 
-HEAD = 2 << 20  # bytes that are looked at to understand the columns
-LOOK = 1 << 20  # bytes that are looked at to find delimiter and header
+HEAD = 2 << 20  # bytes by which the columns are recognised
+LOOK = 1 << 20  # bytes by which delimiter and header are found
 LOOK_ROWS = 400
-TITLES = 40  # rows that may stand above a header
+TITLES = 40  # the most rows of titles above a header
 LONGEST_LINE = 8 << 20  # bytes
-BLOCK = 1 << 20  # bytes parsed at a time; the smaller, the better they spread over the cores
+BLOCK = 1 << 20  # bytes parsed at a time; small blocks keep all cores busy
 MOST_RAGGED = 100_000
-csv.field_size_limit(LONGEST_LINE)  # outlines of areas make long fields
+csv.field_size_limit(LONGEST_LINE)  # polygons make long fields
 USUAL = (",", ";", "\t", "|")
 ODD = "^~#:!$%&*/\\@=¦§¬•\x01\x1c\x1d\x1e\x1f"
 NOTHING = ["", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "nan", "NaN", "-", "#N/A", "\\N"]
@@ -46,13 +46,14 @@ class Layout:
 
 
 def read_text(source: Source, *, encoding: str | None = None, delimiter: str | None = None) -> Table:
-    """Understand a text file as a table; its columns are read when fetched."""
+    """Open a text file as a table; its columns are parsed when fetched."""
     data, encoding, warnings = to_utf8(source.data, source.name, encoding)
     check_lines(data, source.name)
     look = whole_lines(data, LOOK)
     chosen = NAMED.get(delimiter, delimiter) if delimiter else guess_delimiter(look)
     told = chosen
-    if len(chosen.encode()) != 1 or chosen == " ":  # Arrow takes one byte: write the table anew with tabs
+    # Arrow needs a delimiter of one byte: rewrite the table with tabs.
+    if len(chosen.encode()) != 1 or chosen == " ":
         data = _retab(data, chosen)
         chosen, look = "\t", whole_lines(data, LOOK)
     layout = find_header(look, chosen)
@@ -70,12 +71,11 @@ def read_text(source: Source, *, encoding: str | None = None, delimiter: str | N
     body = pa.py_buffer(data)[layout.start :]
 
     def fetch(names: Sequence[str]) -> pa.Table:
+        """Parse whole columns and note how many lines were mended."""
         columns, ragged = parse(body, layout, list(names), floats=table.plain_numbers & {*names})
         if ragged:
             lines = "line has" if ragged == 1 else "lines have"
-            note = (
-                f"{ragged:,} {lines} more or fewer fields than the header: filled up or cut, and read last."
-            )
+            note = f"{ragged:,} {lines} more or fewer fields than the header: filled up or cut off, and read last."
             table.notes.append(note)
         return columns
 
@@ -84,12 +84,14 @@ def read_text(source: Source, *, encoding: str | None = None, delimiter: str | N
 
 
 def check_lines(data: Buffer, name: str) -> None:
-    """Refuse a file whose first line has no end within reason, before anything is built from it."""
+    """Refuse a file whose first line is absurdly long, before anything is built from it."""
     end = min(
         (place for mark in (b"\n", b"\r") if (place := data.find(mark, 0, LONGEST_LINE)) >= 0), default=-1
     )
     if end < 0 and len(data) > LONGEST_LINE:
-        msg = f"“{name}” has a line of over {LONGEST_LINE >> 20} MB and is no table. Export it again as CSV."
+        msg = (
+            f"“{name}” has a line of over {LONGEST_LINE >> 20} MB and is not a table. Export it again as CSV."
+        )
         raise ResidentsError(msg)
 
 
@@ -103,6 +105,7 @@ def whole_lines(data: Any, size: int) -> str:
 
 
 def _rows(text: str, delimiter: str, limit: int = LOOK_ROWS) -> list[list[str]]:
+    """The first rows, cut into fields."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows = []
     try:
@@ -111,7 +114,7 @@ def _rows(text: str, delimiter: str, limit: int = LOOK_ROWS) -> list[list[str]]:
             if len(rows) >= limit:
                 break
     except csv.Error:
-        pass  # a field without end, or a stray carriage return: judge by what came before
+        pass  # an unclosed quote or a stray carriage return: use the rows before it
     return rows
 
 
@@ -136,7 +139,7 @@ def guess_delimiter(look: str) -> str:
         if width > 1:
             even = count / len(rows)
             scores[mark] = even * (1 - foreign / sum(map(len, rows))) * (
-                1 if mark in USUAL else 0.8
+                1 if mark in USUAL or not mark.isascii() else 0.8
             ) + 0.001 * min(width, 50)
     best = max(scores, key=lambda mark: scores[mark], default=",")
     if scores.get(best, 0) < 0.5:
@@ -148,7 +151,7 @@ def guess_delimiter(look: str) -> str:
 
 
 def _retab(data: Buffer, delimiter: str) -> bytes:
-    """Write a table whose delimiter Arrow cannot take (runs of spaces, other scripts) with tabs instead."""
+    """Rewrite with tabs a table whose delimiter Arrow does not accept (runs of spaces, other scripts)."""
     text = bytes(data).decode("utf-8", "replace")
     if delimiter == " ":
         return "\n".join("\t".join(line.split()) for line in text.splitlines()).encode()
@@ -156,12 +159,12 @@ def _retab(data: Buffer, delimiter: str) -> bytes:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell is to be read as a number (not as a name that begins with one)."""
+    """Whether a cell is a number, not a name that begins with one."""
     return bool(re.match(r"\s*[+−-]?[\d.,]", cell)) and read_number(cell) == read_number(cell)
 
 
 def find_header(look: str, delimiter: str) -> Layout:
-    """Find the names of the columns: under title rows, or nowhere."""
+    """Find the row of column names, which may follow rows of titles or be missing."""
     rows = _rows(look, delimiter)
     header, names, numeric = header_of(rows)
     if not names:
@@ -177,12 +180,12 @@ def find_header(look: str, delimiter: str) -> Layout:
 
 
 def first_data_row(rows: list[list[str]], width: int) -> int:
-    """Where rows of full width begin."""
+    """Index of the first row of full width."""
     return next((number for number, row in enumerate(rows) if len(row) == width), 0)
 
 
 def header_of(rows: list[list[str]]) -> tuple[int | None, list[str], list[bool]]:
-    """Which row names the columns (None if none does), the names, and which columns hold numbers."""
+    """Index of the header row (None if there is none), the column names, and which columns hold numbers."""
     widths = Counter(len(row) for row in rows if any(row))
     wide = {width: count for width, count in widths.items() if width > 1}
     if not wide:
@@ -208,9 +211,9 @@ def header_of(rows: list[list[str]]) -> tuple[int | None, list[str], list[bool]]
 def parse(
     data: Any, layout: Layout, names: list[str], *, cut: bool = False, floats: Iterable[str] = ()
 ) -> tuple[pa.Table, int]:
-    """Read some columns of the data; lines of the wrong width are mended and put last.
+    """Parse some columns; lines with too many or too few fields are mended and put last.
 
-    Columns in `floats` are read as numbers if all of them are; everything else, and else, as text.
+    Columns in `floats` are parsed as numbers if every value in them is one; all other columns are text.
     """
     if cut:
         block = bytes(data)
@@ -222,7 +225,7 @@ def parse(
             if not ragged:
                 return table, 0
         except ResidentsError:
-            pass  # a value that is no number after all: the text shows which
+            pass  # not all are numbers after all: parsed again as text
     table, ragged = _parse(buffer, layout, names, newlines=False)
     if ragged and b'"' in b"".join(line.encode() for line in ragged[:1000]):
         with_newlines, fewer = _parse(buffer, layout, names, newlines=True)
@@ -233,7 +236,7 @@ def parse(
     try:
         rows = [row for row in csv.reader(ragged, delimiter=layout.delimiter) if any(row)]
     except csv.Error as error:
-        msg = "Some lines of the file cannot be taken apart into fields. Check the delimiter and the quotes."
+        msg = "Some lines of the file cannot be split into fields. Check the delimiter and the quotes."
         raise ResidentsError(msg, needs="delimiter") from error
     mended = [fit(row, layout.numeric) for row in rows]
     place_of = {name: place for place, name in enumerate(layout.names)}
@@ -244,13 +247,14 @@ def parse(
 
 
 def fit(row: list[str], numeric: list[bool]) -> list[str]:
-    """Bring a line to the right number of fields, at the end where its numbers fall on number columns."""
+    """Cut or fill a line to the right number of fields, at whichever end fits its numbers to number columns."""
     width = len(numeric)
     missing = width - len(row)
     left = row[:width] + [""] * missing
     right = row[-width:] if missing < 0 else left
 
     def fits(cells: list[str]) -> int:
+        """How many fields have the type of their column."""
         return sum(is_number(cell) == number for cell, number in zip(cells, numeric, strict=True) if cell)
 
     return left if fits(left) >= fits(right) else right
@@ -265,9 +269,11 @@ def _parse(
     block: int = BLOCK,
     floats: Iterable[str] = (),
 ) -> tuple[pa.Table, list[str]]:
+    """Parse columns with Arrow; also return the lines with the wrong number of fields."""
     ragged: list[str] = []
 
     def keep_aside(row: Any) -> str:
+        """Collect a ragged line; give up when there are too many."""
         ragged.append(row.text)
         return "skip" if len(ragged) < MOST_RAGGED else "error"
 
@@ -290,7 +296,7 @@ def _parse(
     except pa.ArrowInvalid as error:
         if "straddl" in str(error) and block < LONGEST_LINE:
             return _parse(buffer, layout, names, newlines=newlines, block=LONGEST_LINE, floats=floats)
-        reason = "its lines do not fit together"
+        reason = "its lines do not match"
         if len(ragged) == MOST_RAGGED:
             reason = "too many lines have more or fewer fields than the header. Check the delimiter"
         elif "straddl" in str(error):
@@ -301,12 +307,13 @@ def _parse(
 
 
 def _read(source: Source, asked: Asked) -> Table:
+    """Read text, named after its delimiter."""
     table = read_text(source, encoding=asked.encoding, delimiter=asked.delimiter)
     table.file_format = {",": "CSV", "\t": "Tab-separated text"}.get(table.delimiter or "", "Delimited text")
     return table
 
 
-# what no sign tells is text
+# last resort: a file that no sign identifies is text
 FORMAT = FileFormat(
     kind="text",
     name="CSV",

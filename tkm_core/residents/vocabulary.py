@@ -1,4 +1,4 @@
-"""What columns are called in the open-data portals of the world, and how a name is compared with that."""
+"""Multilingual vocabulary of column names in open data, and scores of how well a name matches it."""
 
 import re
 import unicodedata
@@ -99,17 +99,18 @@ CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
-LONGEST = 200  # characters of a name that are looked at: what comes after is not a name
+LONGEST = 200  # characters of a name that are compared
 
 
 def plain(text: str) -> str:
-    """Fold case, width and accents away, in every script."""
+    """Text without differences of case, width and accents, in any script."""
     decomposed = unicodedata.normalize("NFKD", CAMEL.sub(" ", text)).casefold()
     bare = "".join(char for char in decomposed if unicodedata.category(char) not in ("Mn", "Mc"))
     return unicodedata.normalize("NFC", bare)
 
 
 def _words(text: str) -> frozenset[str]:
+    """The words of a list, in the form in which names are compared."""
     return frozenset("".join(WORD.findall(plain(word))) for word in text.split())
 
 
@@ -133,7 +134,7 @@ VOCABULARY = {
 
 @lru_cache(maxsize=20_000)
 def name_score(name: str, meaning: str) -> float:
-    """How clearly a column's name has a meaning: 3 exactly, 2 as one of its words, 1 as a part, 0 not.
+    """How clearly a column's name has a meaning: 3 exactly, 2 as one of its words, 1 as part of a word, 0 not at all.
 
     Examples
     --------
@@ -162,12 +163,12 @@ def name_score(name: str, meaning: str) -> float:
 
 
 def _cut_off(joined: str, known: frozenset[str]) -> bool:
-    """Names in shapefiles end after ten characters: "NEIGHBORHO"."""
+    """Whether a name is a known word cut off after ten characters, as in shapefiles: "NEIGHBORHO"."""
     return len(joined) >= 8 and any(word.startswith(joined) for word in known)
 
 
 def _contains(joined: str, known: frozenset[str]) -> bool:
-    """Compound words: the end of long Latin words, anywhere in scripts written without spaces."""
+    """Whether a compound contains a known word: at its end in Latin script, anywhere in scripts without spaces."""
     if joined.isascii():
         return any(len(word) >= 6 and (joined.endswith(word) or joined.startswith(word)) for word in known)
     return any(not word.isascii() and len(word) >= 2 and word in joined for word in known)

@@ -1,4 +1,4 @@
-"""Excel workbooks looked through before they are read: how far they reach, and whether their parts fit together."""
+"""Check Excel workbooks before they are read: the extent of their cells and the consistency of their parts."""
 
 import re
 import struct
@@ -10,23 +10,23 @@ import numpy.typing as npt
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.source import LARGEST_SHEET, Buffer, Source, archive, drain, limit, member
 
-MOST_CELLS = 20_000_000  # a reader makes room for each cell between the first and the last
-MOST_TEXT = 2 << 30  # bytes of text in all cells, each repeat counted: so does a reader
+MOST_CELLS = 20_000_000  # readers allocate every cell between the first and the last
+MOST_TEXT = 2 << 30  # bytes of text in all cells; repeats count, because readers copy them
 ROW = re.compile(rb"<(?:\w+:)?row\b")
 CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
 PLACE = re.compile(rb"""\br\s*=\s*["']\s*\$?([A-Za-z]*)\$?(\d*)""")
 STRING = re.compile(rb"<(?:\w+:)?si\b")
 STRING_USED = re.compile(rb"""\bt\s*=\s*["']s["'][^>]*>[^<]*<(?:\w+:)?v[^>]*>\s*(\d{1,9})""")
 
-# The parts of an .xls file, and the records in it that hold cells.
-END = 0xFFFFFFFA  # from here on a number is a sign: the end of a chain, a free sector
+# Constants of .xls files: sector numbers, and the records that hold cells.
+END = 0xFFFFFFFA  # sector numbers from here on are markers: end of chain, free sector
 ROWS, COLUMNS = 65_536, 256
 DIMENSIONS, TEXTS = 0x0200, 0x00FC
 CELLS = {0x0006, 0x00BD, 0x00BE, 0x00D6, 0x00FD, 0x0201, 0x0203, 0x0204, 0x0205, 0x027E}
 
 
 def check_workbook(source: Source) -> None:
-    """Refuse a workbook that would take more memory than it is worth, or that has no end."""
+    """Refuse a workbook that would need too much memory, or whose parts form an endless loop."""
     if source.data[:2] == b"PK":
         _check_xlsx(source)
         return
@@ -46,6 +46,7 @@ def damaged(name: str) -> ResidentsError:
 
 
 def _too_wide(name: str, rows: int, columns: int) -> ResidentsError:
+    """The error for a sheet with a cell far from the table."""
     msg = f"A sheet of “{name}” reaches over {rows:,} rows and {columns:,} columns. Most likely a cell far away from "
     return ResidentsError(
         msg + "the table is filled: delete the rows and columns after the table, or save it as CSV."
@@ -53,7 +54,7 @@ def _too_wide(name: str, rows: int, columns: int) -> ResidentsError:
 
 
 def _check_xlsx(source: Source) -> None:
-    """Unpack every part into nothing, and see how far its cells reach and how often its texts are used."""
+    """Unpack every part without keeping it, to see how far the cells reach and how often texts repeat."""
     lengths = np.zeros(0, dtype=np.int64)
     text = 0
     with archive(source) as packed:
@@ -74,7 +75,7 @@ def _check_xlsx(source: Source) -> None:
 
 
 def _whole_tags(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Blocks that end where a tag begins, so that none is cut in two."""
+    """Regroup blocks so that none cuts a tag in two."""
     rest = b""
     for block in blocks:
         rest += block
@@ -86,7 +87,7 @@ def _whole_tags(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _string_lengths(blocks: Iterator[bytes]) -> npt.NDArray[np.int64]:
-    """How many bytes each shared text takes at most."""
+    """Upper bounds on the bytes of each shared text."""
     lengths = [0]
     for block in _whole_tags(blocks):
         first, *others = (len(piece) for piece in STRING.split(block))
@@ -96,7 +97,7 @@ def _string_lengths(blocks: Iterator[bytes]) -> npt.NDArray[np.int64]:
 
 
 def _check_sheet(blocks: Iterator[bytes], name: str, lengths: npt.NDArray[np.int64]) -> int:
-    """How many bytes of shared text the cells of a sheet hold; one that reaches too far is refused."""
+    """Bytes of shared text in the cells of a sheet; a sheet that reaches too far is refused."""
     rows = cells = in_row = most_in_row = placed = placed_rows = last_row = last_column = text = 0
     for block in _whole_tags(blocks):
         for number, piece in enumerate(ROW.split(block)):
@@ -112,7 +113,7 @@ def _check_sheet(blocks: Iterator[bytes], name: str, lengths: npt.NDArray[np.int
         if len(lengths):
             numbers = np.array([int(number) for number in STRING_USED.findall(block)], dtype=np.int64)
             text += int(lengths[numbers[numbers < len(lengths)]].sum())
-    # a row or cell that does not say where it is comes after the one before
+    # a row or cell without a position follows the one before it
     height = last_row + (rows if placed_rows < rows else 0)
     width = last_column + (most_in_row if placed < cells else 0)
     if height * width > MOST_CELLS:
@@ -121,6 +122,7 @@ def _check_sheet(blocks: Iterator[bytes], name: str, lengths: npt.NDArray[np.int
 
 
 def _column_number(letters: bytes) -> int:
+    """A column's number from its letters."""
     number = 0
     for letter in letters.upper()[:7]:
         number = 26 * number + letter - 64
@@ -128,14 +130,14 @@ def _column_number(letters: bytes) -> int:
 
 
 def _check_xls(source: Source) -> None:
-    """Follow every chain of sectors once, and look at where the cells of the workbook are."""
+    """Follow every chain of sectors once, and check where the cells of the workbook lie."""
     data, name = source.data, source.name
     shift, small_shift = struct.unpack_from("<HH", data, 30)
     first_folder, smallest, first_small = (struct.unpack_from("<I", data, place)[0] for place in (48, 56, 60))
     if shift not in (9, 12) or small_shift != 6:
         raise damaged(name)
     size = 1 << shift
-    # a reader makes room for as many as the file says there are
+    # a reader allocates as many as the file announces
     counts = [struct.unpack_from("<I", data, place)[0] for place in (40, 44, 64, 72)]
     if max(counts) > len(data) // size:
         raise damaged(name)
@@ -143,6 +145,7 @@ def _check_xls(source: Source) -> None:
     taken = np.zeros(len(table), dtype=bool)
 
     def content(start: int) -> bytes:
+        """The bytes of the stream that begins in a sector."""
         return b"".join(
             data[(place + 1) * size : (place + 2) * size] for place in _chain(start, table, taken, name)
         )
@@ -170,7 +173,7 @@ def _check_xls(source: Source) -> None:
 
 
 def _sector_table(data: Buffer, name: str, size: int) -> npt.NDArray[np.uint32]:
-    """Which sector follows each sector, put together from the sectors that say so."""
+    """The table that gives the next sector of each sector, assembled from its parts."""
     sectors = len(data) // size
     listed = list(struct.unpack_from("<109I", data, 76))
     following = struct.unpack_from("<I", data, 68)[0]
@@ -196,7 +199,7 @@ def _chain(
     taken: npt.NDArray[np.bool_],
     name: str,
 ) -> Iterator[int]:
-    """The sectors of one stream in order; a sector that belongs to two, or to one twice, is refused."""
+    """The sectors of one stream in order; a sector used twice is refused."""
     while start < END:
         if start >= len(table) or taken[start]:
             raise damaged(name)
@@ -206,7 +209,7 @@ def _chain(
 
 
 def _check_records(stream: bytes, name: str) -> None:
-    """Refuse cells beyond what such a workbook can hold: a reader would make room for all up to them."""
+    """Refuse cells beyond the limits of .xls: a reader would allocate all cells up to them."""
     place, end = 0, len(stream) - 4
     while place <= end:
         kind, length = struct.unpack_from("<HH", stream, place)

@@ -1,4 +1,4 @@
-"""Zones: polygons inside which facilities may stand, or must not, with their names."""
+"""Zones: named polygons inside which facilities may be built, or must not be."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -36,9 +36,9 @@ class Zones:
     shapes : tuple of shapely.Polygon or shapely.MultiPolygon
         WGS84, longitude first.
     names : tuple of str
-        What they are called, text from outside; empty if they have no names.
+        Their names, not to be trusted as markup; empty if they have none.
     name : str
-        The file's name, text from outside.
+        The file's name, not to be trusted as markup.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def load_zones(file: Any, *, layer: str | None = None, crs: object = None, name:
         with in_sentences(name), open_source(file, name=name, layer=layer) as source:
             shown = name or source.name
             if source.kind not in FORMATS:
-                msg = f"“{shown}” is no map file with polygons."
+                msg = f"“{shown}” is not a map file with polygons."
                 raise ResidentsError(msg)
             table = FORMATS[source.kind].read(source, Asked(layer=layer))
             if table.shapes is None:
@@ -181,6 +181,7 @@ def load_zones(file: Any, *, layer: str | None = None, crs: object = None, name:
 
 
 def _name_column(headings: list[str]) -> str | None:
+    """The first heading that means name."""
     for word in NAMES:
         for heading in headings:
             if word in heading.casefold().replace("_", " ").split():
@@ -202,8 +203,8 @@ def _in_degrees(shapes: Any, crs: Any, shown: str) -> Any:
     west, south, east, north = shapely.total_bounds(shapes)
     if not (west >= -180 and east <= 180 and south >= -90 and north <= 90):
         msg = (
-            f"The zones of “{shown}” reach from {west:g}, {south:g} to {east:g}, {north:g}: these are no degrees. "
-            "Say in which reference system they are."
+            f"The zones of “{shown}” reach from {west:g}, {south:g} to {east:g}, {north:g}: these are not degrees. "
+            "Say which reference system they are in."
         )
         raise ResidentsError(msg, needs="crs")
     return shapes

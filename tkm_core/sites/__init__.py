@@ -1,4 +1,4 @@
-"""Candidate sites: the dial over a table of distances with a proven bound, capacities, zones, travel tables."""
+"""Choose among candidate sites for every t, with a proven bound; capacities, zones and travel tables."""
 
 from tkm_core.sites.capacity import Capacity
 from tkm_core.sites.cover import FewestSites, fewest_sites

@@ -1,8 +1,8 @@
-"""The bound that is strong at a large t: somebody must bear a certain burden, whichever sites are chosen.
+"""A lower bound that is strong at large t: the burden that somebody must bear, whichever sites are chosen.
 
 If no k sites reach every resident i within a burden of b (log w_i + t d_ij², or d_ij² at infinite t), then in every
-plan somebody bears at least the next larger burden that occurs. Set covers tell which b are too small; a bisection over
-all burdens that occur ends at the least largest one. At infinite t that is the p-center problem, solved.
+plan somebody bears at least the next larger burden that occurs. Set covers tell which b are too small; bisection over
+all burdens that occur finds the smallest possible largest burden. At infinite t this solves the p-center problem.
 """
 
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from tkm_core.arrays import Floats, Ints
 from tkm_core.sites.cover import smallest_cover
 from tkm_core.sites.solver import Deadline
 
-PATIENCE = 0.1  # of the time that is left: for one set cover
-NEAR = 2e-3  # relative: linear programs narrow it down so far
+PATIENCE = 0.1  # share of the remaining time for one set cover
+NEAR = 2e-3  # relative width down to which linear programs narrow the interval
 
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """A burden that somebody bears in every plan, the least that was reached, and the new sites that reach it.
+    """A burden that somebody bears in every plan, the smallest one achieved, and the new sites that achieve it.
 
-    ``sites`` is None if none better than those known before were found.
+    ``sites`` is None if no plan better than the known one was found.
     """
 
     bound: float
@@ -32,10 +32,10 @@ class Bottleneck:
 def least_burden(
     burden: Floats, n_free: int, fixed: Ints, known: float, deadline: Deadline, *, whole: bool = True
 ) -> Bottleneck:
-    """Narrow down the least largest burden of ``burden`` (m, n), no more than the ``known`` one of some plan.
+    """Bound the smallest possible largest burden of ``burden`` (m, n); a plan with ``known`` is given.
 
-    Linear programs narrow it down first, whole ones (unless they are not wanted) close what those leave open. It may
-    end at any time with what is proven by then.
+    Linear programs narrow it down first; integer programs, unless ``whole`` is False, settle the rest. At the deadline
+    it returns what is proven by then.
 
     >>> line = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
     >>> least_burden(line, 2, np.empty(0, np.int64), 4.0, Deadline(10, lambda *_: None)).bound
@@ -45,7 +45,7 @@ def least_burden(
     waiting = burden[fixed].min(axis=0) if len(fixed) else np.full(burden.shape[1], np.inf)
     between = np.unique(burden[(burden > low) & (burden < known)])
     values = np.concatenate([[low], between, [known]]) if low < known else np.array([low])
-    # every plan has at least values[least]; one with values[most] is known; from values[unknown] on it is hard to say
+    # every plan has at least values[least]; a plan with values[most] is known; values[unknown] could not be decided
     least, most, sites = 0, len(values) - 1, None
     close = NEAR * max(abs(float(values[-1])), abs(float(values[0])))
     for exact in (False, True)[: 1 + whole]:

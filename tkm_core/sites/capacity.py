@@ -1,4 +1,4 @@
-"""Facilities with limited room: checks, the assignment at one t, and the search for sites.
+"""Capacities: checking them, the assignment at one t, and the search for sites with limited room.
 
 People are divisible: a place's people may be served by several facilities (in an optimal assignment at most k - 1
 places are split). The city-wide cost then counts people, each at their own facility.
@@ -19,15 +19,16 @@ from tkm_core.sites import transport
 from tkm_core.sites.search import Found, Search
 from tkm_core.wording import counted
 
-ENOUGH = 1e-9  # of all people: room that is short by less is enough
-CAP = 12.0  # how far above the largest exponent in use a cost is e^z; beyond it only has to be too much
-HIGHEST = 500.0  # exponents beyond are too large for a factor
-GRAIN = 2.0**-20  # of a cost: sums of multiples of it are exact
+ENOUGH = 1e-9  # share of all people by which room may be short, for rounding
+# How far above the largest exponent in use costs are exact; beyond it they only have to be too high.
+CAP = 12.0
+HIGHEST = 500.0  # larger exponents are not used as a factor
+GRAIN = 2.0**-20  # costs are rounded to multiples of this, so that their sums are exact
 NEAR = 30.0  # t f up to which e^{t f} needs no shift
-CLOSE = 8.0  # how far, as an exponent, the largest cost may be from 1
-TIE = 1e-13  # of a squared distance, added to the cost: who makes no difference goes where it is near
-EVERY = 60  # choices of sites up to which all are tried
-TRIES = 24  # exchanges that are tried exactly, the most promising first
+CLOSE = 8.0  # how far the exponent of the largest cost may be from 0
+TIE = 1e-13  # this part of the squared distance is added to the cost, so that ties go to the nearest
+EVERY = 60  # up to this many combinations of sites, all are tried
+TRIES = 24  # swaps that are evaluated exactly, the most promising first
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Capacity:
 
 
 def as_capacity(capacity: "Capacity | ArrayLike | None") -> Capacity | None:
-    """A number, or one for each site, is the most that may be served."""
+    """A plain number, or one for each site, is read as the most people that may be served."""
     return capacity if capacity is None or isinstance(capacity, Capacity) else Capacity(capacity)
 
 
@@ -82,7 +83,7 @@ class Room:
 
     @classmethod
     def of(cls, capacity: Capacity, m: int, people: float, weight: float, n_free: int, fixed: Ints) -> Self:
-        """Limits in units of weights that add up to ``weight``; a sentence if no plan can hold everyone."""
+        """Limits scaled to weights that add up to ``weight``; an error if no plan has room for everyone."""
         least, most = capacity.limits(m, people)
         others = np.setdiff1d(np.arange(m), fixed)
         top = float(most[fixed].sum() + np.sort(most[others])[::-1][:n_free].sum())
@@ -105,7 +106,7 @@ class Room:
 
 
 def tilted_costs(F: Floats, t: float, top: float, far: float) -> Floats:
-    """Costs e^{t (f - top)} a person, in a form in which no exponent is too large and ties go to the nearest.
+    """Costs e^{t (f - top)} per person, without overflow and with ties going to the nearest.
 
     >>> tilted_costs(np.array([1.0, np.inf]), 0.0, 1.0, 1.0)
     array([ 1., inf])
@@ -122,13 +123,13 @@ def tilted_costs(F: Floats, t: float, top: float, far: float) -> Floats:
 
 @dataclass
 class Warm:
-    """Where an assignment begins: prices of the facilities, and the largest squared distance they were made for."""
+    """Warm start of an assignment: prices of the facilities, and the largest squared distance they were made for."""
 
     prices: Floats
     top: float = 0.0
 
     def lift(self, top: float, t: float) -> None:
-        """The same prices where costs are e^{t (f - top)} for another top."""
+        """Convert the prices to costs e^{t (f - top)} with another top."""
         if t * top > NEAR:
             factor = (
                 math.exp(min(max(t * (self.top - top), -HIGHEST), HIGHEST)) if t * self.top > NEAR else 0.0
@@ -142,7 +143,7 @@ def assign(
 ) -> tuple[Floats, float] | None:
     """People of each place served by each facility (k, n) at the least city-wide cost, and that cost.
 
-    F (k, n) holds squared distances. ``warm`` is where to begin, and is replaced. None if it cannot be done.
+    F (k, n) holds squared distances. ``warm`` is the start, and is updated. None if there is no feasible assignment.
     """
     x = np.empty_like(F)
     finite = np.isfinite(F)
@@ -153,7 +154,7 @@ def assign(
     for _ in range(50):
         C = tilted_costs(F, t, warm.top, far)
         if not transport.assign(C, weights, least, most, warm.prices, x):
-            # where costs differ by many powers of ten, prices of another problem may lead astray, and so may rounding
+            # where costs differ by many powers of ten, old prices and rounding may mislead
             warm.prices[:] = 0.0
             if not transport.assign(C, weights, least, most, warm.prices, x):
                 warm.prices[:] = 0.0
@@ -162,16 +163,15 @@ def assign(
                 warm.prices *= GRAIN
         reached = float(F.max(where=(x > 0) & finite, initial=0.0))
         low = t * warm.top <= NEAR or t * (warm.top - reached) <= CLOSE
-        if (
-            low and t * (reached - warm.top) <= CLOSE
-        ):  # nobody pays a clipped cost, and the farthest are told apart
+        # Nobody pays a clipped cost, and the farthest are told apart.
+        if low and t * (reached - warm.top) <= CLOSE:
             break
         warm.lift(reached, t)
     return x, served_cost(F, x, t)
 
 
 def served_cost(F: Floats, x: Floats, t: float) -> float:
-    """City-wide cost when x (k, n) people go where F says."""
+    """City-wide cost of an assignment x (k, n) with squared distances F."""
     used = x > 0
     return city_cost(F[used], x[used], t)
 
@@ -179,11 +179,12 @@ def served_cost(F: Floats, x: Floats, t: float) -> float:
 def _least_top(
     F: Floats, weights: Floats, least: Floats, most: Floats, x: Floats
 ) -> tuple[Floats, float] | None:
-    """Infinite t: the least distance within which everyone can be served, by bisection; then the least mean."""
+    """Infinite t: the smallest distance within which everyone can be served, by bisection; then the smallest mean."""
     values = np.unique(F[np.isfinite(F)])
     low, high = int(np.searchsorted(values, F.min(axis=0).max())) if len(values) else 0, len(values) - 1
 
     def possible(limit: float) -> bool:
+        """Whether everyone can be served within a squared distance."""
         C = np.where(limit >= F, F, np.inf)
         return bool(transport.assign(C, weights, least, most, np.zeros(len(F)), x))
 
@@ -206,6 +207,7 @@ class RoomySearch(Search):
     room: Room
 
     def _assigned(self, sites: Ints, t: float, prices: Floats | None = None) -> tuple[Floats, float] | None:
+        """The assignment to given sites, and its cost."""
         F = np.ascontiguousarray(self.table.F[sites])
         warm = Warm(np.zeros(len(sites)) if prices is None else prices)
         return assign(F, self.table.weights, self.room.least[sites], self.room.most[sites], t, warm)
@@ -217,12 +219,12 @@ class RoomySearch(Search):
         return found[0] / self.table.weights
 
     def judge(self, sites: Ints, t: float) -> Found:
-        """The cost of given sites; infinite, with everyone lost, if they have too little room."""
+        """The cost of given sites; infinite, with people left over, if they have too little room."""
         found = self._assigned(sites, t)
         return Found(sites, 0, found[1]) if found else Found(sites, self._short(sites), math.inf)
 
     def _short(self, sites: Ints) -> int:
-        """How bad a plan is that cannot be: at least 1, more for more people without room."""
+        """How infeasible a plan is: at least 1, and more for more people without room."""
         weight = float(self.table.weights.sum())
         missing = max(
             weight - float(self.room.most[sites].sum()), float(self.room.least[sites].sum()) - weight, 0.0
@@ -230,7 +232,7 @@ class RoomySearch(Search):
         return 1 + int(1000 * missing / weight) + int(np.isinf(self.table.F[sites].min(axis=0)).sum())
 
     def descend(self, sites: Ints, t: float, seed: int) -> Found:
-        """Better and better sites: each facility moves within its own people, then sites are exchanged."""
+        """Improve the sites: each facility moves among its own people, then sites are swapped."""
         if math.comb(len(self.choice), self.n_free) <= EVERY:
             plans = [
                 np.array([*plan, *self.fixed], np.int64)
@@ -248,7 +250,7 @@ class RoomySearch(Search):
                 return best
 
     def _moves(self, plan: Found, t: float) -> list[Ints]:
-        """Plans that differ in one site, the most promising first."""
+        """Plans that differ in one site, with the most promising first."""
         F, w, sites = self.table.F, self.table.weights, plan.sites
         prices = np.zeros(len(sites))
         found = self._assigned(sites, t, prices)
@@ -289,7 +291,7 @@ class RoomySearch(Search):
 
 
 def roomy(search: Search, capacity: Capacity, people: float, report: Progress) -> RoomySearch:
-    """The search with capacities, checked."""
+    """A search with checked capacities."""
     report(0.0, "Checking capacities")
     room = Room.of(
         capacity, len(search.table.F), people, float(search.table.weights.sum()), search.n_free, search.fixed

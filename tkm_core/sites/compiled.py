@@ -1,8 +1,8 @@
-"""The loops over tables of distances that are compiled: costs, swap search, prices of the Lagrangian bound.
+"""Compiled loops over tables of distances: costs, swap search, prices of the Lagrangian bound.
 
-``F`` holds squared distances, one row a site, so that a pass over the residents of one site runs along memory.
+``F`` holds squared distances with one row per site, so that a pass over all residents reads memory in order.
 A cost is w e^{t f - shift}; where t f is small for all who matter it is w (e^{t f} - 1) / t instead, which loses no
-digits as t falls to 0. Both are clipped at ``most``: what costs more than a whole known plan is in no better one.
+digits as t falls to 0. Both are clipped at ``most``: a cost above that of a whole known plan is in no better plan.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from tkm_core.clustering import inner, kernel
 
 SMALL = 30.0  # t f up to which e^{t f} - 1 is used
-LOWER = 1e-11  # relative: a plan that costs less by no more than this is the same
+LOWER = 1e-11  # relative: smaller improvements count as none
 
 
 @kernel(signature="f8(f8,f8,f8,f8,b1,f8)")
@@ -30,7 +30,7 @@ def cost(f, w, t, shift, small, most):
 
 @kernel(signature="void(f8[:,::1],f8[::1],f8,f8,b1,f8,f8[:,::1])")
 def costs(F, w, t, shift, small, most, out):
-    """Costs of rows that are sorted: beyond the first that is clipped, all are."""
+    """Costs of sorted rows: after the first that is clipped, all are."""
     n, m = F.shape
     for i in range(n):
         c = 0.0
@@ -42,7 +42,7 @@ def costs(F, w, t, shift, small, most, out):
 
 @inner
 def two_nearest(F, sites, near, first, second):
-    """For each resident the slot of the nearest of ``sites``, and the squared distances of the nearest two."""
+    """For each resident, the slot of the nearest of ``sites`` and the squared distances of the nearest two."""
     n = F.shape[1]
     first[:] = np.inf
     second[:] = np.inf
@@ -60,7 +60,7 @@ def two_nearest(F, sites, near, first, second):
 
 @inner
 def judge(first, w, t, weight, far):
-    """Rows nobody reaches, then city-wide cost, shift, whether t f is small, the sum of costs, and where to clip."""
+    """Number of unreached rows, city-wide cost, shift, whether t f is small, sum of costs, and where to clip."""
     n = first.shape[0]
     lost = 0
     top = 0.0
@@ -70,7 +70,7 @@ def judge(first, w, t, weight, far):
         elif first[i] > top:
             top = first[i]
     if lost:
-        top = far  # every cost is then at most its weight, and one lost row costs more than all of them
+        top = far  # then every cost is at most its weight, and one unreached row costs more than all of them
     small = t * top <= SMALL
     shift = 0.0 if small else t * top
     most = np.inf if lost == 0 else 2.0 * weight * max(cost(far, 1.0, t, shift, small, np.inf), 1e-300)
@@ -90,11 +90,11 @@ def judge(first, w, t, weight, far):
     signature="Tuple((i8,f8))(f8[:,::1],f8[::1],i8[::1],i8,f8,f8,i8[::1],i4[::1],f8[::1],f8[::1])", heavy=True
 )
 def swap(F, w, sites, n_free, t, far, order, near, first, second):
-    """Exchange sites one for one while that lowers the city-wide cost; returns rows nobody reaches, and the cost.
+    """Swap sites while that lowers the city-wide cost; return the number of unreached rows and the cost.
 
-    The first ``n_free`` of ``sites`` may be exchanged, for those in ``order``. With each resident's nearest and
-    second nearest known, one pass over the residents prices all exchanges for one new site. The best of them is made
-    at once if it is an improvement. It ends when no exchange is.
+    The first ``n_free`` of ``sites`` may be swapped for those in ``order``. Since each resident's nearest and second
+    nearest are known, one pass over the residents evaluates all swaps for one new site. The best one is made at once
+    if it is an improvement. The search ends when no swap is.
     """
     n = F.shape[1]
     k = sites.shape[0]
@@ -146,7 +146,7 @@ def swap(F, w, sites, n_free, t, far, order, near, first, second):
         sites[best] = new
         two_nearest(F, sites, near, first, second)
         found = judge(first, w, t, weight, far)
-        # measured anew: what is gained by rounding alone would never end
+        # evaluated again: gains from rounding alone would never end
         if found[0] < lost or (found[0] == lost and found[1] < value - LOWER * abs(value)):
             lost, value, shift, small, total, most = found
             open_[old] = False
@@ -161,7 +161,7 @@ def swap(F, w, sites, n_free, t, far, order, near, first, second):
 
 @kernel(signature="f8(f8[::1],i1[::1],i8,b1[::1])")
 def cheapest(rho, rule, k, chosen):
-    """Sum of the k smallest of ``rho``, sites with rule 1 always and with -1 never among them; marks ``chosen``."""
+    """Sum of the k smallest of ``rho``, always with sites of rule 1 and never of rule -1; marks them in ``chosen``."""
     m = rho.shape[0]
     kept = np.empty(max(k, 1), np.int64)
     size = 0
@@ -189,14 +189,14 @@ def cheapest(rho, rule, k, chosen):
 
 @inner
 def _copy(source, into):
-    """As into[:] = source, for which numba compiles a sentence about shapes that differ: that takes three seconds."""
+    """Like into[:] = source, for which numba also compiles an error message; that would take three seconds."""
     for i in range(into.shape[0]):
         into[i] = source[i]
 
 
 @kernel(signature="void(f8[:,::1],i4[:,::1],f8[::1],f8[::1])")
 def reduced_costs(C, order, prices, rho):
-    """rho_j = sum_i min(c_ij - price_i, 0), from rows of costs that are sorted."""
+    """rho_j = sum_i min(c_ij - price_i, 0), from sorted rows of costs."""
     rho[:] = 0.0
     for i in range(C.shape[0]):
         for q in range(C.shape[1]):
@@ -211,7 +211,7 @@ def reduced_costs(C, order, prices, rho):
 def ascend(C, order, rule, k, upper, pace, prices, steps, theta, best_prices):
     """Raise the Lagrangian bound sum_i price_i + min over k sites of sum_j rho_j by subgradient steps.
 
-    ``pace`` is how far each price moves relative to the others. Returns the best bound and the steps taken.
+    ``pace`` scales the step of each price. Returns the best bound and the number of steps taken.
     """
     n = C.shape[0]
     m = rule.shape[0]
@@ -246,7 +246,7 @@ def ascend(C, order, rule, k, upper, pace, prices, steps, theta, best_prices):
                     break
                 if chosen[order[i, q]]:
                     count += 1
-            # a little of the last direction keeps the steps from going back and forth
+            # some of the last direction keeps the steps from zigzagging
             trend[i] = (1.0 - count) + 0.3 * trend[i]
             served[i] = pace[i] * trend[i]
             size += served[i] * served[i]

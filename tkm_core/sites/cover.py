@@ -1,4 +1,4 @@
-"""Set covers: the fewest sites that reach everyone within a given distance, and the proof that fewer do not."""
+"""Set covers: the fewest sites that reach everyone within a given distance, with a proof."""
 
 from dataclasses import dataclass
 
@@ -13,22 +13,22 @@ from tkm_core.sites.solver import INFINITE, Deadline, add_rows, new_model, run
 from tkm_core.sites.table import UnreachableError, check_distances, check_sites, named_rows
 from tkm_core.wording import counted
 
-PAIRS = 3_000  # residents up to which each is compared with each
-WHOLE = 1e-6  # of a solver's count that should be a whole number
+PAIRS = 3_000  # up to this many residents, all pairs are compared
+WHOLE = 1e-6  # tolerance for a solver's count that should be a whole number
 
 
 @dataclass(frozen=True)
 class FewestSites:
-    """The answer to "how many sites, so that nobody is farther than this?".
+    """The fewest sites such that nobody is farther than a given distance.
 
     Attributes
     ----------
     number : int
-        New sites that are enough.
+        Number of new sites that are enough.
     sites : int array (number,)
         Their column numbers.
     bound : int
-        New sites that are proven to be needed.
+        Number of new sites that are proven to be needed.
     """
 
     number: int
@@ -63,7 +63,7 @@ def fewest_sites(
     fixed_sites : int array, optional
         Columns of sites that exist already; they are not counted.
     seconds : float
-        How long to look for a proof; the answer then is the best found, and says what is proven.
+        How long to search for a proof; after that, the answer is the best found and says what is proven.
     progress : callable(fraction, text), optional
         Called often; an exception it raises ends the work and is passed on.
 
@@ -104,10 +104,10 @@ def fewest_sites(
 def smallest_cover(
     covers: Bools, deadline: Deadline, enough: int | None = None, *, whole: bool = True
 ) -> tuple[Ints, int]:
-    """Sites (rows) that cover every resident (column), and a number that no cover is smaller than.
+    """Sites (rows) that cover every resident (column), and a lower bound on the size of any cover.
 
-    With ``enough`` it ends as soon as it is known whether so many are enough: then either the sites are no more than
-    that, or the bound is. Without ``whole`` the linear program alone has to tell, which is quick and may not know.
+    With ``enough``, it ends as soon as it is known whether that many are enough: either a cover of that size is found,
+    or the bound is larger. With ``whole=False`` only the linear program is solved: quick, but it may not decide.
     """
     if covers.shape[1] == 0:
         return np.empty(0, np.int64), 0
@@ -150,14 +150,14 @@ def smallest_cover(
 
 
 def _whole_bound(covers: Bools, duals: Floats) -> int:
-    """The dual of the linear program, made feasible: no sites hold more than 1 of it, so as many are needed."""
+    """The bound from duals scaled to be feasible: no site covers more than 1 of them, so their sum is needed."""
     prices = np.maximum(duals, 0.0)
     most = float((covers @ prices).max(initial=0.0))
     return max(int(np.ceil(prices.sum() / max(most, 1.0) - WHOLE)), 1)
 
 
 def _greedy(covers: Bools) -> Ints:
-    """A cover: again and again the site that reaches most of those who wait; then without those not needed."""
+    """A cover by the greedy rule: always the site that reaches most of those left; then drop sites not needed."""
     waiting = np.ones(covers.shape[1], dtype=bool)
     chosen: list[int] = []
     while waiting.any():
@@ -173,10 +173,10 @@ def _greedy(covers: Bools) -> Ints:
 
 
 def _reduced(covers: Bools) -> tuple[Bools, Ints]:
-    """The same question with fewer residents and sites, and the numbers of the sites that are left.
+    """The same problem with fewer residents and sites, and the indices of the remaining sites.
 
-    A resident is left out if whoever reaches some other one reaches them too; a site, if another reaches the same
-    residents and more.
+    A resident is left out if every site that reaches some other resident reaches them too; a site, if another one
+    reaches the same residents and more.
     """
     names = np.arange(len(covers), dtype=np.int64)
     small = _undominated(covers.T, keep="small").T
@@ -185,11 +185,12 @@ def _reduced(covers: Bools) -> tuple[Bools, Ints]:
 
 
 def _undominated(rows: Bools, keep: str) -> Bools:
+    """The rows that `_undominated_rows` keeps."""
     return rows[_undominated_rows(rows, keep)]
 
 
 def _undominated_rows(rows: Bools, keep: str) -> Ints:
-    """Numbers of rows that hold no other row (keep small) or are held by none (keep large); one of equal ones."""
+    """Indices of rows that contain no other row (keep small) or are contained in none (keep large), without repeats."""
     _, first = np.unique(np.packbits(rows, axis=1), axis=0, return_index=True)
     first = np.sort(first)
     if len(first) > PAIRS:
@@ -197,7 +198,7 @@ def _undominated_rows(rows: Bools, keep: str) -> Ints:
     sets = rows[first].astype(np.float32)
     common = sets @ sets.T
     size = sets.sum(axis=1)
-    inside = common == size[:, None]  # row a lies within row b
+    inside = common == size[:, None]  # row a is contained in row b
     np.fill_diagonal(inside, val=False)
     dominated = inside.any(axis=0) if keep == "small" else inside.any(axis=1)
     return first[~dominated]

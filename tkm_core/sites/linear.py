@@ -1,11 +1,11 @@
-"""Prices from a linear program, grown row by row, and the branching that closes what it leaves open.
+"""Prices from a linear program with row generation, and branch and bound for what it leaves open.
 
     minimise sum_i theta_i   such that   sum_j y_j = k,   0 <= y_j <= 1,
     theta_i >= D_q - sum_{j nearer than the q-th} (D_q - c_ij) y_j,      D_q the q-th smallest cost of resident i
 
-(Benders' decomposition of the p-median problem; given y the worst q is where the openings, filled up from the nearest,
-reach 1.) The weights that the optimum puts on the rows of resident i, applied to their D_q, are the best prices
-of ``pricing``. The bound is always computed from prices there, so the solver's tolerances cannot make it wrong.
+This is Benders' decomposition of the p-median problem; for given y, the most violated q is where the openings, added up
+from the nearest site, reach 1. The dual weights of the rows of resident i, applied to their D_q, are the best prices
+for ``pricing``. The bound is always computed from prices there, so the solver's tolerances cannot make it wrong.
 """
 
 import heapq
@@ -20,16 +20,16 @@ from tkm_core.sites.pricing import Priced, Rule
 from tkm_core.sites.solver import INFINITE, Deadline, add_rows, new_model, run
 
 CLOSED = 1e-9  # relative gap of the sums at which a plan counts as proven best
-BROKEN = 1e-6  # how far a row may be broken, where the average cost is 1
-ROUNDS = 60  # of the program at one node
+BROKEN = 1e-6  # how far a row may be violated, where the average cost is 1
+ROUNDS = 60  # of row generation at one node
 FRACTION = 1e-5
-FIRST = 120  # sites of the first program, beside those of known plans
+FIRST = 120  # sites of the first program, in addition to those of known plans
 STEPS = 20
 
 
 @dataclass
 class Bounded:
-    """What is known about the plans that follow a rule: bound, prices, openings of the linear program."""
+    """What is known about the plans allowed by a rule: bound, prices, openings of the linear program."""
 
     bound: float
     prices: Floats
@@ -38,7 +38,7 @@ class Bounded:
 
 
 class Master:
-    """The linear program over one set of costs; rows that were found once stay for all rules."""
+    """The linear program for one set of costs; rows once found are kept for all rules."""
 
     def __init__(self, priced: Priced, k: int, prices: Floats) -> None:
         self.priced, self.k = priced, k
@@ -75,7 +75,7 @@ class Master:
         self.levels.append(level)
 
     def solve(self, rule: Rule, start: Floats, deadline: Deadline) -> Bounded:
-        """The best bound for plans that follow a rule, from prices to start with."""
+        """The best bound for plans allowed by a rule, starting from given prices."""
         priced, m = self.priced, self.m
         low, high = (rule == 1).astype(float), (rule != -1).astype(float)
         self.model.changeColsBounds(m, np.arange(m, dtype=np.int32), low, high)
@@ -87,7 +87,7 @@ class Master:
                 break
             if run(self.model, deadline) != highspy.HighsModelStatus.kOptimal:
                 if self.model.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
-                    best.bound = np.inf  # the rule leaves no plan
+                    best.bound = np.inf  # the rule allows no plan
                 break
             solution = self.model.getSolution()
             y, theta = np.asarray(solution.col_value)[:m], np.asarray(solution.col_value)[m:]
@@ -101,7 +101,7 @@ class Master:
             broken = np.flatnonzero(cost > theta + BROKEN)
             if not len(broken) or (number > 3 and best.bound - before < 1e-6 * (priced.upper - best.bound)):
                 break
-            # also where the openings have been so far: rows found only at the corners come and go
+            # also at an average of the openings so far: rows found only at corners come and go
             inner = 0.5 * (inner + y)
             self._cut(broken, at[broken])
             other, cost = self._serve(inner)
@@ -110,7 +110,7 @@ class Master:
         return best
 
     def _serve(self, y: Floats) -> tuple[Ints, Floats]:
-        """Where the openings reach 1 in each resident's order, and what it costs to be served up to there."""
+        """Where the openings reach 1 in each resident's order, and the cost of being served up to there."""
         opened = y[self.priced.order]
         filled = np.cumsum(opened, axis=1)
         at = (filled >= 1 - 1e-9).argmax(axis=1)
@@ -119,13 +119,14 @@ class Master:
         return at, level - np.where(before, (level[:, None] - self.C) * opened, 0.0).sum(axis=1)
 
     def _prices(self, duals: Floats) -> Floats:
+        """Prices of the residents from the duals of their rows."""
         rows, levels = np.concatenate(self.rows), np.concatenate(self.levels)
         used = rows >= 0
         weight = np.maximum(duals[used], 0.0)
         n = len(self.C)
         share = np.bincount(rows[used], weight, n)
         paid = np.bincount(rows[used], weight * levels[used], n)
-        # what is not on rows is on theta's own lower limit
+        # the remaining weight belongs to theta's own lower limit
         return (paid + np.maximum(1.0 - share, 0.0) * self.C[:, 0]) / np.maximum(share, 1.0) * self.unit
 
 
@@ -134,9 +135,9 @@ def programmed(
 ) -> Bounded:
     """The best bound of the linear program over all sites, solved over the few that matter.
 
-    The program knows ``useful`` sites and the most promising others; its prices are judged over all sites, and those
-    sites that would earn more than it thinks join. Between rounds, points on the way to the new prices and a few
-    subgradient steps are tried, too. It ends when the bound reaches ``goal``.
+    The program has the ``useful`` sites and the most promising others. Its prices are evaluated over all sites, and
+    sites that earn too much at them are added. Between rounds, intermediate prices and a few subgradient steps are
+    tried too. It ends when the bound reaches ``goal``.
     """
     m = len(rule)
     core = rule == 1
@@ -172,7 +173,7 @@ def programmed(
 
 
 def settled(priced: Priced, k: int, found: Bounded, rule: Rule) -> Rule:
-    """The rule with what follows from reduced costs: sites that no better plan has, and those that all have."""
+    """The rule with sites fixed by reduced costs: those that no better plan has, and those that all have."""
     bound, rho, chosen = priced.bound(found.prices, rule, k)
     upper = priced.upper * (1 - CLOSED)
     free = rule == 0
@@ -185,7 +186,7 @@ def settled(priced: Priced, k: int, found: Bounded, rule: Rule) -> Rule:
 
 
 def narrowed(priced: Priced, rule: Rule) -> tuple[Priced, Ints]:
-    """The problem without the sites that are out, and the numbers of those that are left."""
+    """The problem without the excluded sites, and the indices of those that are left."""
     keep = rule != -1
     names = np.flatnonzero(keep)
     renumber = np.cumsum(keep, dtype=np.int32) - 1
@@ -197,9 +198,9 @@ def narrowed(priced: Priced, rule: Rule) -> tuple[Priced, Ints]:
 
 
 def branch(master: Master, root: Bounded, rule: Rule, deadline: Deadline) -> tuple[float, Ints | None]:
-    """Open and close sites in turn until the bound meets the best plan, or time is up.
+    """Branch on sites (open or closed) until the bound meets the best plan, or time is up.
 
-    Returns the bound and the best plan's sites, if one better than ``upper`` was met on the way.
+    Returns the bound, and the sites of a plan better than ``upper`` if one was found.
     """
     priced, k = master.priced, master.k
     number = count()
@@ -222,7 +223,7 @@ def branch(master: Master, root: Bounded, rule: Rule, deadline: Deadline) -> tup
         better, best = _keep(master, rounded, better, best)
         fraction = np.abs(node.y[free] - 0.5)
         pick = free[int(fraction.argmin())]
-        if fraction.min() > 0.5 - FRACTION:  # all whole, yet not closed: the site that promises most
+        if fraction.min() > 0.5 - FRACTION:  # all whole, yet a gap: take the most promising
             pick = free[int(node.rho[free].argmin())]
         children = []
         for side in (1, -1):

@@ -1,4 +1,4 @@
-"""The dial over given sites: the best plan found at every t, and how much better any other could be."""
+"""`site_path`: the best choice of sites found at every t, and how much better any other could be."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ from tkm_core.sites.table import Table, UnreachableError, check_distances, check
 from tkm_core.wording import counted
 
 PROVED = 1e-8  # relative gap at which a plan counts as proven best
-FOREVER = 1e9  # seconds: the work ends by itself
+FOREVER = 1e9  # seconds, for work that ends by itself
 COVER_SECONDS = 30.0
 
 
@@ -37,7 +37,7 @@ class SitePath:
     city_cost : array (s,)
         City-wide tilted cost, in squared distances.
     bound : array (s,)
-        No plan on these sites costs less.
+        Lower bound: no plan on these sites costs less.
     """
 
     t: Floats
@@ -49,20 +49,20 @@ class SitePath:
 
     @property
     def gap(self) -> Floats:
-        """By what share of its cost each plan could be better at most."""
+        """The largest share of its cost by which each plan could be improved."""
         below = np.maximum(self.city_cost - self.bound, 0.0)
         return np.divide(below, self.city_cost, out=np.zeros_like(below), where=self.city_cost > 0)
 
     @property
     def proved(self) -> Bools:
-        """Where the plan is proven to be the best there is."""
+        """Where the plan is proven to be optimal."""
         return self.gap <= PROVED
 
     def shares(self, i: int) -> Floats:
         """The part of each resident's people that each of ``sites[i]`` serves at t[i] (n, k).
 
-        Without capacities everyone goes to the nearest. Rows without people go there in any case; a row that reaches no
-        site has only zeros.
+        Without capacities everyone goes to the nearest site, and rows without people always do. A row that can reach
+        no site has only zeros.
         """
         near = self._distances[:, self.sites[i]]
         part_of = np.zeros(near.shape)
@@ -75,15 +75,15 @@ class SitePath:
         return part_of
 
     def served_by(self, i: int) -> Ints:
-        """The column number of the site that serves each resident at t[i]; -1 for one who reaches none.
+        """The column number of the site that serves each resident at t[i]; -1 for those who can reach none.
 
-        Of a place whose people are split, the site that serves most of them.
+        If the people of a place are split, it is the site that serves most of them.
         """
         part_of = self.shares(i)
         return np.where(part_of.any(axis=1), self.sites[i][part_of.argmax(axis=1)], -1)
 
     def distance(self, i: int) -> Floats:
-        """How far each resident is from the site that serves them at t[i]; of a split place, on average."""
+        """Distance from each resident to the site that serves them at t[i]; the mean if a place is split."""
         part_of = self.shares(i)
         near = np.where(part_of > 0, self._distances[:, self.sites[i]], 0.0)
         return np.where(part_of.any(axis=1), (part_of * near).sum(axis=1), math.inf)
@@ -103,10 +103,10 @@ class SitePath:
         return f"No plan on these sites can be more than {shown} % better."
 
     def improve(self, seconds: float = 30.0, *, progress: Progress | None = None) -> "SitePath":
-        """The same path with better bounds, and with better plans where the proof meets some.
+        """The same path with tighter bounds, and with better plans if the proof finds some.
 
-        It works for at most about so many seconds, and ends early when everything is proven. An exception that
-        ``progress`` raises ends it, too; what was proven until then is kept for the next call.
+        It takes at most about ``seconds`` and ends early when everything is proven. An exception raised by ``progress``
+        ends it too; what was proven until then is kept for the next call.
 
         Examples
         --------
@@ -129,13 +129,13 @@ def site_path(
     random_state: int | None = None,
     progress: Progress | None = None,
 ) -> SitePath:
-    """Choose sites for every t of a grid, so that the city-wide cost is least.
+    """Choose sites for every t of a grid so that the city-wide tilted cost is as low as possible.
 
     Parameters
     ----------
     distances : array (n, m)
-        From each resident to each site, in any unit: metres, minutes, by any route; infinite where there is no way.
-        float32 is read as it is.
+        From each resident to each site, in any unit (metres, minutes) and by any route; infinite if unreachable.
+        float32 stays float32.
     n_sites : int
         Sites to choose.
     t : array (s,), optional
@@ -156,12 +156,12 @@ def site_path(
     Returns
     -------
     SitePath
-        With first bounds; its ``improve`` makes them better.
+        With first bounds; its ``improve`` tightens them.
 
     Raises
     ------
     UnreachableError
-        If somebody can reach no site (``rows`` says who), or not with so few sites.
+        If somebody can reach no site (``rows`` says who), or ``n_sites`` are too few to reach everyone.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def site_path(
 
 
 def _all_reached(found: list[Found], search: Search, tilts: Floats, report: Progress) -> list[Found]:
-    """Plans that reach everyone, from a set cover where swaps found none; or a sentence."""
+    """Plans that reach everyone, found by a set cover where swaps failed; otherwise an error."""
     if not any(each.lost for each in found):
         return found
     F = search.table.F
@@ -215,7 +215,7 @@ def _all_reached(found: list[Found], search: Search, tilts: Floats, report: Prog
 
 
 def _all_have_room(found: list[Found], search: Search) -> list[Found]:
-    """The same plans, or a sentence if some have too little room for those who can reach them."""
+    """The same plans, or an error if one has too little room for those who can reach it."""
     if any(each.lost for each in found):
         msg = (
             f"No {counted(search.n_free, 'new site')} were found that have room for everyone who depends on them. "
@@ -228,14 +228,14 @@ def _all_have_room(found: list[Found], search: Search) -> list[Found]:
 def _gathered(
     proof: Proof, grid: Floats, distances: NDArray[np.floating], before: SitePath | None
 ) -> SitePath:
-    """The state of a proof as a path over the grid as it was given."""
+    """The state of a proof as a path over the grid in its original order."""
     table = proof.search.table
     order = np.argsort(grid, kind="stable")
     back = np.argsort(order, kind="stable")
     value = np.array([found.value for found in proof.found])
     sites = _matched([found.sites for found in proof.found], table, proof.search.n_free)
     bound = np.minimum(proof.bound, value)
-    # of two bounds in a row each holds: a cost that is larger at a larger t cannot be lower than at a smaller one
+    # the optimal cost cannot fall as t grows, so a bound at a smaller t also holds at a larger one
     cost, least = table.outside(value), table.outside(np.maximum.accumulate(bound))
     path = SitePath(grid, sites[back], cost[back], np.minimum(least, cost)[back], distances, proof)
     return (
@@ -246,7 +246,7 @@ def _gathered(
 
 
 def _matched(sites: list[Ints], table: Table, k: int) -> Ints:
-    """Number the k new facilities so that each keeps its site, or else most of its people, from one t to the next."""
+    """Order the k new facilities so that each keeps its site, or else most of its people, from one t to the next."""
     numbered = [sites[0]]
     for _, here in pairwise(sites):
         before = numbered[-1]

@@ -1,7 +1,7 @@
-"""Limited room in the plane: assign with room left and move facilities, in turn, at every t.
+"""Capacities without given sites: alternately assign people and move facilities, at every t.
 
-Given the facilities, the assignment of least cost is a transport problem; given who goes where, a facility's best place
-is the tilted mean of its people. Both lower the city-wide cost or leave it: exact coordinate descent.
+For given facilities, the cheapest assignment is a transport problem; for a given assignment, a facility's best place
+is the tilted mean of its people. Neither step can raise the city-wide cost: it is exact coordinate descent.
 """
 
 from dataclasses import dataclass, field, replace
@@ -27,11 +27,12 @@ from tkm_core.clustering import (
 from tkm_core.progress import Progress, never_falling, part
 from tkm_core.sites.capacity import Capacity, Room, Warm, as_capacity, assign
 
-LOWER = 1e-5  # relative: a round that gains less is the last
+LOWER = 1e-5  # relative: a round that gains less than this is the last
 ROUNDS = 100
-FRESH = 5  # every so many-th t begins from two plans, the one without limits and that of the t before; others from one
-GOAL = 1e-6  # of a cluster's radius: how exactly a tilted mean is found
-WALK = 1_500  # weighted points, at least, that stand for the residents while the dial is walked
+# Every fifth t starts from two plans, the one without limits and that of the t before; others from one.
+FRESH = 5
+GOAL = 1e-6  # accuracy of a tilted mean, as a share of the cluster's radius
+WALK = 1_500  # the fewest weighted points that stand for the residents while all t are gone through
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class CapacityPath:
     _problem: "_Plane" = field(repr=False)
 
     def shares(self, i: int) -> Floats:
-        """The part of each resident's people that each facility serves at t[i] (n, k); rows without people: zeros."""
+        """The part of each resident's people that each facility serves at t[i] (n, k); 0 in rows without people."""
         plane = self._problem
         x = plane.served(plane.frame.inside(self.centers[i]), plane.tilt(float(self.t[i])))[0]
         shares = np.zeros((plane.n, len(x)))
@@ -67,7 +68,7 @@ class CapacityPath:
 
 @dataclass(frozen=True)
 class _Plane:
-    """Residents who count, in the solver's coordinates, and the room of each facility."""
+    """Residents with people, in the solver's coordinates, and the room of each facility."""
 
     frame: Frame
     X: Floats
@@ -77,7 +78,7 @@ class _Plane:
     n: int
 
     def tilt(self, t: float) -> float:
-        """The dial in the solver's coordinates."""
+        """The setting t in the solver's coordinates."""
         return tilt(t, self.frame.unit)
 
     def served(self, centers: Floats, t: float, warm: Warm | None = None) -> tuple[Floats, float]:
@@ -92,14 +93,14 @@ class _Plane:
         return found
 
     def condensed(self, count: int) -> "_Plane":
-        """At most so many weighted points that stand for the residents; people can be split, so they fit as well."""
+        """At most `count` weighted points in place of the residents; people can be split, so capacities still fit."""
         if len(self.X) <= count:
             return self
         X, weights = cells(self.X, self.weights, count)
         return replace(self, X=X, weights=weights, rows=np.arange(len(X)), n=len(X))
 
     def descend(self, start: Floats, n_free: int, t: float, prices: Warm | None = None) -> "_End":
-        """Assign and move in turn until nothing is gained; ``prices`` are where the first assignment begins."""
+        """Assign and move in turn until nothing is gained; ``prices`` start the first assignment."""
         centers = start.copy()
         warm = Warm(np.zeros(len(start))) if prices is None else replace(prices, prices=prices.prices.copy())
         x, value = self.served(centers, t, warm)
@@ -121,7 +122,7 @@ class _Plane:
 
 @dataclass(frozen=True)
 class _End:
-    """Where a descent ended: facilities, the city-wide cost, and the prices of the last assignment."""
+    """The end of a descent: facilities, city-wide cost, and the prices of the last assignment."""
 
     centers: Floats
     value: float
@@ -139,7 +140,7 @@ def capacity_path(
     random_state: int | None = None,
     progress: Progress | None = None,
 ) -> CapacityPath:
-    """Place facilities of limited room for every t of a grid, by the city-wide cost.
+    """Place facilities with limited room anywhere on a map, for every t of a grid.
 
     Parameters
     ----------
@@ -148,8 +149,8 @@ def capacity_path(
     n_clusters : int
         Facilities to place.
     capacity : number, array (k,) or Capacity
-        The most people a facility may serve, for all or for each (new ones first); ``Capacity(most, least)`` for both
-        limits. A place's people may be split between facilities.
+        The most people a facility may serve: one number, or one for each (new ones first); ``Capacity(most, least)``
+        for both limits. A place's people may be split between facilities.
     t : array (s,), optional
         The dial; by default 0 and 60 geometric values from 0.01 to 100.
     sample_weight : array (n,), optional

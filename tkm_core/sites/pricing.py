@@ -1,12 +1,12 @@
-"""The Lagrangian lower bound: a price for serving each resident, and what the best k sites earn at these prices.
+"""The Lagrangian lower bound: prices for serving residents, and what the best k sites earn at them.
 
 Over sites the city-wide cost is a p-median problem: choose k sites so that sum_i min_j c_ij is least, with costs
 c_ij = w_i e^{t d_ij²}. For any prices,
 
     sum_i price_i + min over k sites of sum_j rho_j,      rho_j = sum_i min(c_ij - price_i, 0)
 
-is no more than the cost of any plan. Whatever finds good prices, a subgradient step or a linear program, the bound is
-this sum, computed here, less what rounding could add to it.
+is a lower bound on the cost of every plan. Good prices come from subgradient steps or a linear program, but the bound
+is always this sum, computed here, minus what rounding could have added.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from tkm_core.arrays import Bools, Floats
 from tkm_core.sites import compiled
 from tkm_core.sites.table import Table
 
-ROUNDING = 4e-16  # of each number that enters a sum
+ROUNDING = 4e-16  # relative error of each number that enters a sum
 
 Order = NDArray[np.int32]
 Rule = NDArray[np.int8]
@@ -27,7 +27,7 @@ Rule = NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Ranked:
-    """Row i: the sites from the nearest of resident i to the farthest, and their squared distances."""
+    """For each resident, the sites from nearest to farthest and their squared distances."""
 
     order: Order
     F: Floats
@@ -48,7 +48,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Priced:
-    """The sum problem at one t, in a scale that fits the best plan known.
+    """The p-median problem at one t, scaled to the best plan known.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Priced:
         return cls(table, ranked.order, C, t, shift, small, upper)
 
     def bound(self, prices: Floats, rule: Rule, k: int) -> tuple[float, Floats, Bools]:
-        """The bound at given prices, rounding taken off; rho; the sites whose rho are added."""
+        """The bound at given prices, minus rounding; rho; and the sites whose rho are summed."""
         rho, chosen = np.empty(len(rule)), np.empty(len(rule), np.bool_)
         compiled.reduced_costs(self.C, self.order, prices, rho)
         total = float(prices.sum()) + compiled.cheapest(rho, rule, k, chosen)
@@ -85,7 +85,7 @@ class Priced:
         return total - ROUNDING * len(prices) * entered, rho, chosen
 
     def ascend(self, prices: Floats, rule: Rule, k: int, steps: int, theta: float) -> Floats:
-        """Better prices by at most so many subgradient steps."""
+        """Better prices, by at most `steps` subgradient steps."""
         found = prices.copy()
         pace = np.maximum(prices, 1e-6 * self.upper)
         compiled.ascend(self.C, self.order, rule, k, self.upper, pace, prices.copy(), steps, theta, found)
@@ -103,7 +103,7 @@ class Priced:
         return max((self.shift + float(np.log(total / weight))) / self.t, 0.0)
 
     def reach(self, prices: Floats) -> Floats:
-        """The squared distance at which each resident's cost is their price: what carries prices to another t."""
+        """The squared distance at which each resident's cost equals their price; it carries prices to another t."""
         w, t = self.table.weights, self.t
         if t == 0:
             return prices / w
@@ -121,7 +121,7 @@ class Priced:
         return np.maximum(C[:, 0], self.C[:, 0])
 
     def carried(self, other: "Carried", rule: Rule, k: int) -> Floats:
-        """The best prices that can be had from those of another t: as distances or as shares."""
+        """The better of two ways to use the prices of another t: as distances or as shares."""
         tried = (self.prices(other.reach), np.clip(other.share * self.upper, self.C[:, 0], self.upper))
         return max(tried, key=lambda prices: self.bound(prices, rule, k)[0])
 
@@ -132,7 +132,7 @@ class Priced:
 
 @dataclass(frozen=True)
 class Carried:
-    """Prices as the squared distances at which the cost is the price, and as shares of the best plan's cost."""
+    """Prices as squared distances at which the cost equals the price, and as shares of the best plan's cost."""
 
     reach: Floats
     share: Floats

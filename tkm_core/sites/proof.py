@@ -1,4 +1,4 @@
-"""How good the plans of a path are: lower bounds at every t, better the longer one works on them."""
+"""Lower bounds for the plans of a path at every t, which get tighter the longer the work goes on."""
 
 import math
 from dataclasses import dataclass, field
@@ -13,35 +13,32 @@ from tkm_core.sites.pricing import Carried, Priced, Ranked, Rule
 from tkm_core.sites.search import Found, Search
 from tkm_core.sites.solver import Deadline
 
-ROUGH = 2e-3  # gap that is enough at first: all stops get there before any is closed
-SAFE = 1e-13  # relative: rounding on the way from a sum of costs to the city-wide cost
-QUICK = 60_000_000  # entries of tables looked at for the first bounds at each t
-MOST_STEPS, FEWEST_STEPS, HANDED = (
-    100,
-    10,
-    50,
-)  # subgradient steps: at first, in large tables, with a neighbour's prices
-BRANCHED = 400  # sites up to which branching is worth it
-APART = 8  # stops that prices are carried, more or less
-SHARE, FIRST_SHARE = 0.25, 0.1  # of the time that is left, at most, for one t: later, and at first
-STEEP = 0.7  # of the gap: what one resident's burden has to leave at best to be looked at
+ROUGH = 2e-3  # gap that is enough at first: every stop gets there before any is worked on further
+SAFE = 1e-13  # relative rounding error between a sum of costs and the city-wide cost
+QUICK = 60_000_000  # table entries read for the first bound at each t
+# Subgradient steps: at first, in large tables, with a neighbour's prices.
+MOST_STEPS, FEWEST_STEPS, HANDED = (100, 10, 50)
+BRANCHED = 400  # up to this many sites, branching is worth it
+APART = 8  # about how many stops prices are passed on
+SHARE, FIRST_SHARE = 0.25, 0.1  # largest share of the remaining time for one t: later, and at first
+STEEP = 0.7  # the bottleneck bound is tried if at best it leaves less than this share of the gap
 
 
 @dataclass
 class Proof:
-    """Bounds for the plans of a path; it can be left at any time and is right at every time.
+    """Bounds for the plans of a path; the work can stop at any time, and the bounds are valid at any time.
 
     Attributes
     ----------
     search : Search
     tilts : array (s,)
-        The dial in the table's units.
+        The values of t in the table's units.
     found : list of Found
-        The best plans; better ones that turn up on the way take their place.
+        The best plans; better ones found on the way replace them.
     bound : array (s,)
-        What no plan can be lower than, in the table's units.
+        Lower bounds on the cost of any plan, in the table's units.
     free : bool
-        Whether plans are judged by the nearest site: only then a better one can be taken over.
+        Whether everyone goes to the nearest site: only then can a better plan replace the known one.
     """
 
     search: Search
@@ -59,18 +56,18 @@ class Proof:
 
     @property
     def rule(self) -> Rule:
-        """Existing sites are in every plan."""
+        """The rule that existing sites are in every plan."""
         rule = np.zeros(len(self.search.table.F), np.int8)
         rule[self.search.fixed] = 1
         return rule
 
     def gap(self, i: int) -> float:
-        """How far the bound is below the plan, relative."""
+        """The relative gap between the bound and the plan."""
         value = self.found[i].value
         return (value - self.bound[i]) / value if value > 0 else 0.0
 
     def begin(self, deadline: Deadline) -> None:
-        """First bounds for every t: prices handed on from one to the next, a few steps at each."""
+        """First bounds for every t: prices are passed from one to the next, with a few steps at each."""
         steps = max(FEWEST_STEPS, min(MOST_STEPS, QUICK // self.ranked.F.size))
         before: Carried | None = None
         for i, t in enumerate(self.tilts):
@@ -85,16 +82,16 @@ class Proof:
             before = self._steps(i, priced, before, 3 * steps if i == 0 else steps)
 
     def work(self, deadline: Deadline) -> None:
-        """Raise the lowest bound again and again until all are met or time is up."""
+        """Tighten the bounds, one stop after another, until all plans are proven or time is up."""
         while deadline.left > 0:
             open_ = [i for i in range(len(self.tilts)) if self.gap(i) > CLOSED and i not in self.done]
             rough = [i for i in open_ if self.gap(i) > ROUGH and i not in self.looked]
             if not open_:
                 return
-            # far from those that were looked at, as prices are handed on; of these where least is open, as it is quick
+            # far from the stops worked on, since prices are passed on; among those the smallest gap, which is quick
             i = min(rough or open_, key=lambda stop: (-self._apart(stop), self.gap(stop)))
             deadline.text = f"Proving how good the plan is: stop {i + 1}, {100 * self.gap(i):.2g} % to go"
-            # also if it is left early: another may gain more
+            # also if it ends early: another stop may gain more
             self.looked.add(i)
             if not rough:
                 self.done.add(i)
@@ -108,19 +105,21 @@ class Proof:
                 self._hand_on(i, deadline)
 
     def _apart(self, i: int) -> int:
-        """How many stops it is to the next one that was worked on: its prices help those near to it."""
+        """Stops between this one and the nearest that was worked on, whose prices help its neighbours."""
         return min([abs(i - other) for other in self.looked] + [APART])
 
     def _priced(self, i: int) -> Priced:
+        """The p-median problem at stop i."""
         return Priced.of(self.search.table, self.ranked, float(self.tilts[i]), self.found[i].value)
 
     def _sum_of(self, priced: Priced, i: int) -> float:
-        """The sum of costs at which the gap is small enough for a first look."""
+        """The sum of costs at which the gap is small enough for the first round."""
         weight = float(self.search.table.weights.sum())
         value = self.found[i].value * (1 - ROUGH)
         return weight * compiled.cost(value, 1.0, priced.t, priced.shift, priced.small, np.inf)
 
     def _raise(self, i: int, bound: float) -> None:
+        """Raise the bound of stop i, less rounding and never above the plan."""
         self.bound[i] = max(self.bound[i], min(bound * (1 - SAFE), self.found[i].value))
 
     def _steps(self, i: int, priced: Priced, before: Carried, steps: int) -> Carried:
@@ -155,7 +154,7 @@ class Proof:
             self._raise(i, priced.phi(bound))
 
     def _burdens(self, i: int, F: Floats) -> Floats:
-        """Logarithms of what residents bear at squared distances F, as shares of all people."""
+        """Logarithms of the burdens at squared distances F, as shares of all people."""
         weights = self.search.table.weights
         return np.log(weights / weights.sum()) + float(self.tilts[i]) * F
 
@@ -164,17 +163,17 @@ class Proof:
         return float(self._burdens(i, self.search.table.F[self.found[i].sites].min(axis=0)).max())
 
     def _steep(self, i: int) -> bool:
-        """Whether one resident's burden may say more than the linear program, which is poor where few are all."""
+        """Whether one resident's burden may give a better bound than the linear program, which is weak at large t."""
         t, value = float(self.tilts[i]), self.found[i].value
         return t > 0 and STEEP * self.gap(i) * t * value > t * value - self._heaviest(i)
 
     def _someone(self, i: int, deadline: Deadline) -> None:
-        """Finite but large t: what somebody bears in every plan is most of the sum."""
+        """Finite but large t: the burden that somebody bears in every plan is most of the sum."""
         table, t, search = self.search.table, float(self.tilts[i]), self.search
         found = least_burden(
             self._burdens(i, table.F), search.n_free, search.fixed, self._heaviest(i), deadline, whole=False
         )
-        # whoever bears it is so far away at least, which says something at every other t, too
+        # whoever bears it lives at least that far away, which gives a bound at every other t too
         apart = np.maximum((found.bound - self._burdens(i, np.zeros(len(table.weights)))) / t, 0.0)
         for j in range(len(self.tilts)):
             here = float(self.tilts[j])
@@ -182,7 +181,7 @@ class Proof:
                 continue
             others = np.sort(self._burdens(j, table.F.min(axis=0)))[:-1]
             total = np.logaddexp.reduce(np.append(others, self._burdens(j, apart).min()))
-            # a difference of logarithms: rounding is relative to the exponents
+            # in a difference of logarithms, rounding is relative to the exponents
             self._raise(j, float(total - SAFE * (1.0 + abs(total) + here * table.far)) / here)
 
     def _farthest(self, i: int, deadline: Deadline) -> None:
@@ -195,7 +194,7 @@ class Proof:
         self._raise(i, found.bound)
 
     def _better(self, i: int, sites: np.ndarray) -> None:
-        """Take over a better plan, and offer it to the neighbours."""
+        """Adopt a better plan, and try it at the neighbouring stops."""
         if not self.free:
             return
         search = self.search
@@ -211,7 +210,7 @@ class Proof:
                 at += step
 
     def _hand_on(self, i: int, deadline: Deadline) -> None:
-        """Try the prices of stop i at its neighbours, as far as they raise the bound."""
+        """Pass the prices of stop i on to its neighbours as long as they raise the bound."""
         for step in (-1, 1):
             at, before = i + step, self.carried[i]
             while 0 <= at < len(self.tilts) and deadline.left > 0:

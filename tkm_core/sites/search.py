@@ -1,4 +1,4 @@
-"""The search for the best sites at every t: swaps from several starts, handed on along the dial both ways."""
+"""Search for the best sites at every t: swaps from several starts, with plans passed up and down the t grid."""
 
 import math
 from collections.abc import Callable
@@ -13,16 +13,17 @@ from tkm_core.progress import Progress
 from tkm_core.sites import compiled
 from tkm_core.sites.table import Table
 
-ANCHORS = 9  # values of t at which the search starts anew
-STARTS, FEWEST_STARTS = 10, 2  # at each of them: fewer in large tables
-WORK = 100_000_000  # entries of a table times starts, in all
-LADDER = (30.0, 100.0, 300.0, 1000.0)  # t f of the farthest: the steps to a tilt under which only they count
-ROUNDS = 20  # most times that plans are handed on along the whole path
+ANCHORS = 9  # values of t at which the search starts afresh
+STARTS, FEWEST_STARTS = 10, 2  # starts at each of them; fewer in large tables
+WORK = 100_000_000  # table entries times starts, in total
+# t f of the farthest resident: milder tilts on the way to one at which only the farthest count.
+LADDER = (30.0, 100.0, 300.0, 1000.0)
+ROUNDS = 20  # the most times that plans are passed along the whole path
 
 
 @dataclass(frozen=True)
 class Found:
-    """Chosen sites (new ones first), the rows they leave without a way, and their city-wide cost."""
+    """Chosen sites (new ones first), the number of rows they do not reach, and their city-wide cost."""
 
     sites: Ints
     lost: int
@@ -30,11 +31,11 @@ class Found:
 
     @property
     def key(self) -> frozenset[int]:
-        """The same for the same sites in another order."""
+        """The sites regardless of order."""
         return frozenset(self.sites.tolist())
 
     def lower(self, other: "Found") -> bool:
-        """Whether it is clearly better than another."""
+        """Whether this plan is clearly better than another."""
         return (self.lost, self.value) < (other.lost, other.value - 1e-12 * abs(other.value))
 
 
@@ -44,7 +45,7 @@ Descend = Callable[[Ints, float, int], Found]
 
 @dataclass(frozen=True)
 class Search:
-    """Choose ``n_free`` sites of a table, beside those that are fixed."""
+    """Choose ``n_free`` sites of a table, in addition to the fixed ones."""
 
     table: Table
     n_free: int
@@ -62,10 +63,10 @@ class Search:
         return Found(sites, lost, self.table.phi(f, t) if lost == 0 else math.inf)
 
     def descend(self, sites: Ints, t: float, seed: int) -> Found:
-        """Exchange sites for better ones until there are none.
+        """Swap sites until no swap is an improvement.
 
-        Under a strong tilt only the farthest count, and nearly all exchanges change nothing: there the way leads over
-        milder tilts, which see the next farthest, too.
+        At a large t only the farthest resident counts, and nearly all swaps change nothing; so the search goes through
+        milder tilts first, at which the next farthest count too.
         """
         n = len(self.table.weights)
         order = np.random.default_rng(seed).permutation(self.choice)
@@ -82,6 +83,7 @@ class Search:
         return best
 
     def _ladder(self, start: Found, t: float) -> list[float]:
+        """The tilts to go through on the way to t."""
         f = self.table.F[start.sites].min(axis=0)
         top = float(f.max(where=np.isfinite(f), initial=0.0)) or 1.0
         if t * top <= LADDER[-2]:
@@ -90,7 +92,7 @@ class Search:
         return mild if t * top > 1e6 else [*mild, t]
 
     def start(self, number: int, rng: np.random.Generator) -> Ints:
-        """Sites to begin with: each next to a resident whom the ones before serve badly."""
+        """Starting sites: each next to a resident whom the previous ones serve badly."""
         F, w = self.table.F, self.table.weights
         chosen = list(self.fixed)
         f = F[chosen].min(axis=0) if chosen else np.full(F.shape[1], np.inf)
@@ -99,7 +101,7 @@ class Search:
             lost = np.isinf(f)
             burden = np.where(lost, w, 0.0) if lost.any() else w * f
             if number % 2 == 0 and not lost.any():
-                burden = f * free.any()  # every other start: the farthest first
+                burden = f * free.any()  # every other start begins with the farthest
                 resident = int(burden.argmax())
             elif burden.sum() > 0:
                 resident = int(rng.choice(len(w), p=burden / burden.sum()))
@@ -117,7 +119,7 @@ class Search:
 def walk(
     search: Search, tilts: Floats, descend: Descend, rng: np.random.Generator, report: Progress
 ) -> list[Found]:
-    """The best plan found at each of the growing ``tilts``: searched for at some, then handed on both ways."""
+    """The best plan found at each of the growing ``tilts``: searched at some, then passed on both ways."""
     last = len(tilts) - 1
     entries = search.table.F.size
     anchors = sorted({round(i) for i in np.linspace(0, last, min(ANCHORS, max(3, WORK // 10 // entries)))})
@@ -132,6 +134,7 @@ def walk(
         found: dict[int, Found] = {}
 
         def run(rows: slice) -> None:
+            """Descend from some of the starts."""
             for r in range(rows.start, rows.stop):
                 found[r] = descend(begin[r], tilts[i], int(seeds[r]))  # noqa: B023 - run at once
 
@@ -143,7 +146,7 @@ def walk(
 
 
 def _handed_on(best: dict[int, Found], tilts: Floats, descend: Descend, report: Progress) -> list[Found]:
-    """Descend at each t from the plan of its neighbour, up and down at once, until nothing gets lower."""
+    """Descend at each t from the plan of its neighbour, up and down the grid in parallel, until nothing improves."""
     last = len(tilts) - 1
     tried: set[tuple[int, frozenset[int]]] = {(i, found.key) for i, found in best.items()}
     for number in range(ROUNDS):
@@ -151,6 +154,7 @@ def _handed_on(best: dict[int, Found], tilts: Floats, descend: Descend, report: 
         news: list[set[tuple[int, frozenset[int]]]] = [set(), set()]
 
         def run(rows: slice) -> None:
+            """Go along the grid in one direction."""
             for way in range(rows.start, rows.stop):
                 mine, new = ways[way], news[way]  # noqa: B023 - run at once
                 for i in range(1, last + 1) if way == 0 else range(last - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Who is served where: the nearest facility, or the one with room left."""
+"""`share_out`: assign residents to given facilities of limited room."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -1,4 +1,4 @@
-"""HiGHS with a clock and a listener: it stops at a deadline, or when the listener raises."""
+"""Run the HiGHS solver with a deadline and progress reports that can cancel it."""
 
 from time import monotonic
 from typing import Any
@@ -9,12 +9,12 @@ import numpy as np
 from tkm_core.arrays import Floats
 from tkm_core.progress import Progress
 
-HEARTBEAT = 0.1  # seconds between two looks at whether the user still wants this
+HEARTBEAT = 0.1  # seconds between two progress reports, which may cancel the work
 INFINITE = highspy.kHighsInf
 
 
 class Deadline:
-    """When work has to end, and whom to ask whether it should end before."""
+    """When work has to end, and the progress function that may end it earlier."""
 
     def __init__(self, seconds: float, report: Progress) -> None:
         self.start, self.end = monotonic(), monotonic() + seconds
@@ -23,16 +23,16 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds that are left."""
+        """Remaining seconds."""
         return self.end - monotonic()
 
     def say(self) -> None:
-        """Tell the listener, who may raise to end the work."""
+        """Report progress; the function may raise to end the work."""
         done = (monotonic() - self.start) / max(self.end - self.start, 1e-9)
         self.report(min(max(done, 0.0), 1.0), self.text)
 
     def part(self, seconds: float) -> "Deadline":
-        """A deadline no later than this one, with the same listener."""
+        """A deadline no later than this one, with the same progress function."""
         return Deadline(min(seconds, max(self.left, 0.0)), lambda *_: self.say())
 
 
@@ -45,11 +45,12 @@ def new_model() -> highspy.Highs:
 
 
 def run(model: highspy.Highs, deadline: Deadline) -> highspy.HighsModelStatus:
-    """Solve until the deadline; what the listener raises is raised here."""
+    """Solve until the deadline; an exception of the progress function is raised here."""
     stopped: list[BaseException] = []
     looked = monotonic()
 
     def heartbeat(event: Any) -> None:
+        """Report progress now and then, and interrupt the solver at the deadline or on an exception."""
         nonlocal looked
         now = monotonic()
         if not stopped and now - looked > HEARTBEAT:
@@ -78,7 +79,7 @@ def run(model: highspy.Highs, deadline: Deadline) -> highspy.HighsModelStatus:
 def add_rows(
     model: highspy.Highs, lengths: Any, columns: Any, values: Floats, low: Floats, high: Floats
 ) -> None:
-    """Add constraints low <= row <= high, given row after row."""
+    """Add constraints low <= row <= high, with the entries of all rows in flat arrays."""
     if len(lengths):
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int32)
         model.addRows(len(lengths), low, high, len(values), starts, np.asarray(columns, np.int32), values)

@@ -1,4 +1,4 @@
-"""The table of distances from residents to sites: checked, squared, turned site by site."""
+"""The table of distances from residents to sites: checked, squared and transposed."""
 
 import math
 import numbers
@@ -12,8 +12,8 @@ from tkm_core.arrays import Floats, Ints
 from tkm_core.clustering import check_weights, city_cost, in_units_of, level_weights, tilt, unit_for
 from tkm_core.wording import counted, listed
 
-BLOCK = 4_000_000  # entries that are worked on at a time
-NAMED = 5  # rows that a sentence lists
+BLOCK = 4_000_000  # entries processed at a time
+NAMED = 5  # rows listed in a message
 
 
 class UnreachableError(ValueError):
@@ -25,7 +25,7 @@ class UnreachableError(ValueError):
 
 
 def check_distances(distances: ArrayLike, name: str = "distances") -> NDArray[np.floating]:
-    """A table (n residents, m sites) of distances; +inf where there is no way. float32 is kept as it is.
+    """Check a table (n residents, m sites) of distances; +inf if unreachable. float32 stays float32.
 
     >>> check_distances([[1.0, -2.0]])
     Traceback (most recent call last):
@@ -41,7 +41,7 @@ def check_distances(distances: ArrayLike, name: str = "distances") -> NDArray[np
     if table.ndim != 2 or 0 in table.shape:
         msg = f"{name} has shape {table.shape}; it needs one row for each resident and one column for each site."
         raise ValueError(msg)
-    # a minimum is NaN if any entry is
+    # the minimum is NaN if any entry is
     if not table.min() >= 0:
         row, column = np.argwhere(~(table >= 0))[0]
         msg = (
@@ -82,7 +82,7 @@ def check_sites(n_sites: object, fixed_sites: ArrayLike | None, m: int) -> tuple
 
 
 def named_rows(rows: Ints) -> str:
-    """Row numbers for a sentence, the first few of many.
+    """Row numbers for a message, shortened if there are many.
 
     >>> named_rows(np.arange(3)), named_rows(np.arange(9))
     ('rows 0, 1 and 2', 'rows 0, 1, 2, 3, 4 and 4 more')
@@ -95,12 +95,12 @@ def named_rows(rows: Ints) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """Squared distances (m sites, n residents) of those who count, in units in which they can be squared.
+    """Squared distances (m sites, n residents) of rows with people, in a unit that does not overflow.
 
     Attributes
     ----------
     F : array (m, n)
-        Squared distances in units of unit²; +inf where there is no way.
+        Squared distances in units of unit²; +inf if unreachable.
     weights : array (n,)
         All above 0; only their ratios matter.
     rows : int array (n,)
@@ -119,7 +119,7 @@ class Table:
 
     @classmethod
     def of(cls, distances: NDArray[np.floating], sample_weight: ArrayLike | None) -> Self:
-        """Square and turn a table of distances; residents who can reach no site are named in an error."""
+        """Square and transpose a table of distances; an error names residents who can reach no site."""
         n, m = distances.shape
         people = check_weights(sample_weight, n)
         rows = np.flatnonzero(people > 0)
@@ -143,7 +143,7 @@ class Table:
         return cls(F, level_weights(people[rows]), rows, unit, (longest / unit) ** 2)
 
     def tilt(self, t: float) -> float:
-        """The dial for lengths in units of ``unit``."""
+        """The setting t for lengths in units of ``unit``."""
         return tilt(t, self.unit)
 
     def phi(self, f: Floats, t: float) -> float:
@@ -156,9 +156,9 @@ class Table:
 
 
 def distance_scale(distances: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """The distance in whose units t means the same as on a map: t / scale² is the t of ``site_path``.
+    """The unit of distance in which t means the same as on a map: t / scale² is the t of ``site_path``.
 
-    Half the root of the mean squared distance between residents and sites, weighted by people: in the plane, with
+    It is half the root mean squared distance between residents and sites, weighted by people. In the plane, with
     sites spread like residents, that is the standard deviation along one axis.
 
     Parameters

@@ -1,24 +1,23 @@
-"""Who is served where when facilities have limited room: an exact transport problem, compiled.
+"""The transport problem: the exact cheapest assignment to facilities of limited room, compiled.
 
-A place's people may be split between facilities. The problem is a flow from places over few facilities to one sink,
-whose arcs hold between ``least`` and ``most`` people. It starts with everyone where it is cheapest at given prices of
-the facilities, which is optimal for its own loads, and sends what is too much along shortest paths to where it is too
-little (successive shortest paths). As all people of a facility are alike to the others, a path runs over facilities
-only: from a to b goes whoever of a's people would lose least.
+A place's people may be split between facilities. The problem is a flow from places through a few facilities to one
+sink, whose arcs hold between ``least`` and ``most`` people. At first everyone goes where it is cheapest at given prices
+of the facilities, which is optimal for the resulting loads. Then surplus is sent along shortest paths to where there is
+room (successive shortest paths). A path runs over facilities only: whoever loses least by it goes from a to b.
 """
 
 import numpy as np
 
 from tkm_core.clustering import inner, kernel
 
-SNAP = 1e-12  # of all people: less is rounding
+SNAP = 1e-12  # share of all people; less is rounding
 NOWHERE = -1
-ANY = np.int64(-1)  # a plain -1 would be a type of its own to numba
+ANY = np.int64(-1)  # a plain -1 would be a separate type for numba
 
 
 @inner
 def _cheapest_leavers(C, x, a, loss, leaver, only):
-    """For facility a: who of its people goes to each other facility (or to ``only`` one) at the least loss."""
+    """For facility a, which of its people would lose least by going to each other facility (or to ``only`` one)."""
     k, n = C.shape
     for b in range(k):
         if b == a or (only >= 0 and b != only):
@@ -37,9 +36,9 @@ def _cheapest_leavers(C, x, a, loss, leaver, only):
 
 @inner
 def _shortest(loss, flow, least, most, start, reach, before):
-    """Shortest distances from ``start`` values over the facilities and the sink (the last), by Bellman and Ford."""
+    """Shortest paths from ``start`` values over the facilities and the sink (the last), by Bellman-Ford."""
     k = flow.shape[0]
-    for v in range(k + 1):  # reach[:] = start takes three seconds more to compile
+    for v in range(k + 1):  # reach[:] = start would take three seconds more to compile
         reach[v] = start[v]
         before[v] = NOWHERE
     for _ in range(k + 1):
@@ -68,10 +67,10 @@ def _shortest(loss, flow, least, most, start, reach, before):
 
 @kernel(signature="b1(f8[:,::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1])", heavy=True)
 def assign(C, w, least, most, prices, x):
-    """Fill x (k, n) with people of place i served by facility j at the least total cost; False if it cannot be done.
+    """Fill x (k, n) with the people of place i served by facility j at the least total cost; False if infeasible.
 
-    C (k, n) holds costs a person, infinite where there is no way. ``prices`` (k,) are where to begin (any are right)
-    and are replaced by those of the optimum.
+    C (k, n) holds costs per person, infinite if unreachable. ``prices`` (k,) are any starting prices, and are replaced
+    by those of the optimum.
     """
     k, n = C.shape
     people = w.sum()
@@ -136,7 +135,7 @@ def assign(C, w, least, most, prices, x):
             v = u
             hops += 1
         amount = min(amount, extra[v])
-        if not amount > 0.0:  # rounding closed a path into a circle
+        if not amount > 0.0:  # rounding turned a path into a cycle
             return False
         extra[v] -= amount
         extra[end] += amount

@@ -1,4 +1,4 @@
-"""The planner's own table of distances or times, matched to residents and sites by name."""
+"""Read a planner's own table of distances or travel times, matched to residents and sites by name."""
 
 import io
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from tkm_core.wording import counted, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-# factor into the base unit (metres, minutes), and the words for it
+# Factor to the base unit, and that unit.
 UNITS = {
     "m": (1.0, "m"),
     "km": (1000.0, "m"),
@@ -26,7 +26,7 @@ UNITS = {
 }
 FROM = ("from", "origin", "origin_id", "from_id", "start", "resident")
 TO = ("to", "destination", "destination_id", "to_id", "end", "site")
-NAMED = 3  # names that a sentence lists
+NAMED = 3  # names listed in a message
 NO_WAY = ("", "-", "na", "n/a", "nan", "none", "null", "inf", "infinity", "unreachable")
 
 
@@ -37,11 +37,11 @@ class TravelTable:
     Attributes
     ----------
     values : array (n, m)
-        In metres or minutes; infinite where the table has no way.
+        In metres or minutes; infinite where the table has no value.
     unit : str
         "m" or "min".
     missing : int
-        Pairs that the table does not have: they cannot be reached.
+        Number of pairs that the table lacks: they count as unreachable.
     unreachable : int array
         Rows of residents who can reach no site.
     unused : tuple of str
@@ -62,7 +62,7 @@ def read_travel(
     *,
     unit: str,
 ) -> TravelTable:
-    """Read a table of travel distances or times: from, to and value in columns, or a row a resident, a column a site.
+    """Read a table of distances or travel times, in long form (from, to, value) or wide form (one column per site).
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def read_travel(
         Long: columns "from" and "to" (or "origin" and "destination") and one more with the value. Wide: the first
         column has the residents' names, the headings of the others the sites'.
     residents, sites : sequences
-        The names in the order that is wanted.
+        Their names, in the order of rows and columns of the result.
     unit : {"m", "km", "mi", "s", "min", "h"}
-        Of the values.
+        Unit of the values.
 
     Returns
     -------
@@ -137,6 +137,7 @@ def read_travel(
 
 
 def _read(table: "str | Path | IO[Any]") -> "pd.DataFrame":
+    """Read a CSV file as text, with the delimiter that its heading suggests."""
     import pandas as pd
 
     try:
@@ -158,6 +159,7 @@ def _name(value: object) -> str:
 
 
 def _numbered(names: Sequence[object], what: str) -> dict[str, int]:
+    """The position of each name; two equal names are an error."""
     numbered: dict[str, int] = {}
     for number, name in enumerate(map(_name, names)):
         if name in numbered:
@@ -171,12 +173,13 @@ def _numbered(names: Sequence[object], what: str) -> dict[str, int]:
 
 
 def _some(names: Any) -> str:
+    """The first few names, for a message."""
     shown = [repr(name) for name in list(dict.fromkeys(names))]
     return listed([*shown[:NAMED], *([f"{len(shown) - NAMED:,} more"] if len(shown) > NAMED else [])])
 
 
 def _pairs(frame: "pd.DataFrame", sites: dict[str, int]) -> tuple[list[str], list[str], list[str], list[str]]:
-    """From, to, the value as it stands and where it stands, of every entry of a long or wide table."""
+    """From, to, the value as text and its position, for every entry of a long or wide table."""
     headings = [_name(column) for column in frame.columns]
     lower = [heading.lower() for heading in headings]
     start = next((lower.index(word) for word in FROM if word in lower), None)
@@ -214,7 +217,7 @@ def _pairs(frame: "pd.DataFrame", sites: dict[str, int]) -> tuple[list[str], lis
 
 
 def _numbers(texts: list[str], places: list[str]) -> Floats:
-    """Values as numbers, infinite where there is no way; a sentence for what is neither."""
+    """Values as numbers, infinite if empty; an error for anything else."""
     numbers = np.full(len(texts), np.inf)
     for at, text in enumerate(texts):
         if text.lower() in NO_WAY:

@@ -1,4 +1,4 @@
-"""Facilities only in zones or outside of them: a lattice of allowed points, refined around the chosen ones."""
+"""Place facilities inside or outside zones: a lattice of allowed points, refined around the chosen ones."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +15,10 @@ from tkm_core.sites.path import site_path
 from tkm_core.sites.search import Search
 from tkm_core.sites.table import Table
 
-FIRST = 400  # allowed points of the first lattice, about
-FINEST = 1e-3  # of the longest side: the mesh at which refining ends, unless told otherwise
+FIRST = 400  # about how many allowed points the first lattice has
+FINEST = 1e-3  # default mesh at which refining ends, as a share of the longest side
 STEPS = np.array([(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y], dtype=float)
-ROUNDS = 60  # most moves from neighbour to neighbour at one mesh
+ROUNDS = 60  # the most moves from neighbour to neighbour at one mesh
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ZonePath:
         Existing facilities come last.
     city_cost : array (s,)
     mesh : float
-        No allowed point of the lattice of this width next to a facility is a better place for it.
+        Width of the final lattice: no allowed neighbour of a facility on it is a better place.
     """
 
     t: Floats
@@ -64,7 +64,7 @@ def allowed(points: Floats, only_in: Any = None, not_in: Any = None) -> Bools:
 
 
 def lattice(low: Floats, high: Floats, mesh: float) -> Floats:
-    """Points of a square lattice over a box, its middle among the cells' middles.
+    """Points of a square lattice centred on a box.
 
     >>> lattice(np.zeros(2), np.array([2.0, 1.0]), 1.0).tolist()
     [[0.5, 0.5], [1.5, 0.5]]
@@ -88,7 +88,7 @@ def zone_path(
     random_state: int | None = None,
     progress: Progress | None = None,
 ) -> ZonePath:
-    """Place facilities where zones allow, for every t of a grid, by straight lines and the city-wide cost.
+    """Place facilities where zones allow them, for every t of a grid, by straight-line distance.
 
     Parameters
     ----------
@@ -97,16 +97,16 @@ def zone_path(
     n_sites : int
         Facilities to place.
     only_in, not_in : shapely geometries, optional
-        Where facilities may stand, and where not; in the coordinates of X.
+        Where facilities may be, and where not; in the coordinates of X.
     t : array (s,), optional
         The dial; by default 0 and 60 geometric values from 0.01 to 100.
     sample_weight : array (n,), optional
         Population of each row.
     fixed_centers : array (f, 2), optional
-        Existing facilities; they come after the new ones in ``centers``. They, and those pinned by
-        hand, may stand anywhere.
+        Existing facilities, and those pinned by hand; they may be anywhere, and come after the new ones in
+        ``centers``.
     mesh : float, optional
-        How fine the lattice becomes; by default a thousandth of the longest side of the allowed area.
+        Width of the finest lattice; by default a thousandth of the longest side of the allowed area.
     random_state : int, optional
         Makes the result repeatable.
     progress : callable(fraction, text), optional
@@ -156,7 +156,7 @@ def zone_path(
 
 
 def _area(points: Floats, only_in: Any) -> tuple[Floats, Floats]:
-    """The box in which allowed points are looked for: around the residents, and within ``only_in`` if it is given."""
+    """The box to search for allowed points: around the residents, and within ``only_in`` if it is given."""
     low, high = points.min(axis=0), points.max(axis=0)
     if only_in is not None:
         bounds = np.array(only_in.bounds)
@@ -164,14 +164,14 @@ def _area(points: Floats, only_in: Any) -> tuple[Floats, Floats]:
             msg = "The zone in which facilities may stand is empty."
             raise ValueError(msg)
         within = np.maximum(low, bounds[:2]), np.minimum(high, bounds[2:])
-        # a zone beside the residents is looked at as a whole
+        # a zone away from the residents is searched as a whole
         low, high = within if (within[0] < within[1]).all() else (bounds[:2], bounds[2:])
     side = float((high - low).max()) or 1.0
     return low - 1e-9 * side, high + 1e-9 * side
 
 
 def _first_lattice(low: Floats, high: Floats, only_in: Any, not_in: Any, k: int) -> tuple[Floats, float]:
-    """Allowed points, some hundreds, and their mesh; a sentence if zones leave no room."""
+    """Some hundreds of allowed points and their mesh; an error if the zones leave too little room."""
     sides = np.maximum(high - low, 1e-9 * (high - low).max())
     mesh = float(np.sqrt(sides.prod() / FIRST))
     for _ in range(8):
@@ -199,7 +199,7 @@ def _refined(
     only_in: Any,
     not_in: Any,
 ) -> tuple[Floats, float, float]:
-    """Move each facility to the best allowed neighbour until none is better, at half the mesh, again and again."""
+    """Move each facility to better allowed neighbours until none is left, then halve the mesh and repeat."""
     centers = start.copy()
     count = np.arange(len(centers))
     while True:

@@ -1,4 +1,4 @@
-"""What a plan or a comparison says, in words."""
+"""Stories: describe plans and comparisons in sentences."""
 
 from tkm_core.stories.how_many_story import impossible, one_more, tell_fewest
 from tkm_core.stories.methods_story import (

@@ -1,4 +1,4 @@
-"""What one more facility buys, and how many are needed, in words."""
+"""Describe in words what one more facility brings, and how many are needed."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,7 @@ from tkm_core.wording import article, counted, ordinal, singular
 
 
 def one_more(counts: Sequence[Count], k: int, *, unit: str, people: str, n_existing: int = 0) -> str:
-    """What one more facility buys beside the existing ones, in a sentence; empty if k + 1 was not measured.
+    """What one more facility brings, in a sentence; empty if k + 1 was not measured.
 
     Examples
     --------
@@ -16,8 +16,8 @@ def one_more(counts: Sequence[Count], k: int, *, unit: str, people: str, n_exist
     >>> after = Count(4, {"mean_distance": 4200.0, "largest_distance": 21000.0}, {})
     >>> one_more([before, after], 3, unit="km", people="homes")
     'A 4th facility makes the average trip 0.8 km shorter, but the farthest home ends up 1.0 km farther away. All 4
-    were placed anew: at this setting of the dial the shorter trips of many outweigh that one. Adding a facility to the
-    3 as they are would take nobody farther.'
+    were placed afresh: at this setting of the dial the shorter trips of many outweigh that one. Adding a facility to
+    the 3 as they are would make no trip longer.'
     """
     by_k = {count.k: count for count in counts}
     if k not in by_k or k + 1 not in by_k:
@@ -43,8 +43,8 @@ def one_more(counts: Sequence[Count], k: int, *, unit: str, people: str, n_exist
     all_of_them = "Both" if k == 1 else f"All {k + 1}"
     before = f"the {k} as they are" if k > 1 else "the one as it is"
     return (
-        f"{told}, but {home} ends up {farthest} farther away. {all_of_them} were placed anew: at this setting of the "
-        f"dial the shorter trips of many outweigh that one. Adding a facility to {before} would take nobody farther."
+        f"{told}, but {home} ends up {farthest} farther away. {all_of_them} were placed afresh: at this setting of the "
+        f"dial the shorter trips of many outweigh that one. Adding a facility to {before} would make no trip longer."
     )
 
 
@@ -56,27 +56,27 @@ def tell_fewest(found: Fewest, *, unit: str, people: str, n_existing: int = 0) -
     >>> import numpy as np
     >>> nowhere = np.empty((0, 2))
     >>> tell_fewest(Fewest(10_000.0, 7, 7, nowhere), unit="km", people="homes")
-    'The fewest facilities so that no home is farther than 10 km: 7. It is proven that 6 are too few.'
+    'The fewest facilities that bring every home within 10 km: 7. It is proven that 6 are too few.'
     >>> tell_fewest(Fewest(15.0, 8, 6, nowhere, "these sites"), unit="min", people="residents")
-    '8 facilities on these sites are enough so that no resident is farther than 15 min; it is proven that 5 are too
-    few. Whether 6 or 7 would do is not known.'
+    '8 facilities on these sites are enough to bring every resident within 15 min; it is proven that 5 are too few.
+    Whether 6 or 7 would do is not known.'
     """
-    within = f"so that no {singular(people)} is farther than {found.reach / METRES[unit]:,.6g} {unit}"
+    within = f"bring every {singular(people)} within {found.reach / METRES[unit]:,.6g} {unit}"
     new, on = ("new " if n_existing else ""), (f" on {found.among}" if found.among else "")
     facilities = f"{new}facilities{on}"
     fewer = found.bound - 1
     are = "is" if fewer == 1 else "are"
     few = f"it is proven that {fewer} {are} too few" if fewer > 0 else ""
     if found.number is None:
-        known = f": {few}" if few else ""
-        return f"How many {facilities} are enough {within} was not found{known}."
+        known = f"; {few}" if few else ""
+        return f"It is not known how many {facilities} are needed to {within}{known}."
     if found.number == 0:
-        return f"No new facility is needed {within}: those that exist are enough."
+        return f"No new facility is needed to {within}: those that exist are enough."
     if found.proved:
         proof = f" {few[:1].upper()}{few[1:]}." if few else ""
-        return f"The fewest {facilities} {within}: {found.number}.{proof}"
+        return f"The fewest {facilities} that {within}: {found.number}.{proof}"
     enough = counted(found.number, f"{new}facility{on}", facilities)
-    told = f"{enough} {'is' if found.number == 1 else 'are'} enough {within}"
+    told = f"{enough} {'is' if found.number == 1 else 'are'} enough to {within}"
     open_ = [str(count) for count in range(max(found.bound, 1), found.number)]
     would = f"{open_[0]} to {open_[-1]}" if len(open_) > 2 else " or ".join(open_)
     return f"{told}{f'; {few}' if few else ''}. Whether {would} would do is not known."
@@ -101,6 +101,7 @@ def impossible(left_out: Mapping[int, str]) -> list[str]:
 
 
 def _facilities(numbers: list[int]) -> str:
+    """A run of numbers as the subject of a sentence."""
     if len(numbers) == 1:
         return f"{counted(numbers[0], 'facility is', 'facilities are')}"
     between = "and" if len(numbers) == 2 else "to"
@@ -108,7 +109,7 @@ def _facilities(numbers: list[int]) -> str:
 
 
 def _length(value: float, unit: str) -> str:
-    """A change in words, with a second digit where one would say 0.0; "" where it is too small to be told."""
+    """A change in words, with a second decimal instead of 0.0; "" if it is too small to mention."""
     text = next(
         (text for text in (f"{abs(value):,.1f}", f"{abs(value):.2f}") if float(text.replace(",", ""))), ""
     )

@@ -1,4 +1,4 @@
-"""What a comparison of methods says, in words."""
+"""Describe a comparison of methods in words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,18 +7,20 @@ import numpy as np
 
 from tkm_core.measures import MEASURES
 from tkm_core.methods import OWN, describe
-from tkm_core.planning import Compared, Rules, decimals
+from tkm_core.planning import Compared, Plan, Rules, decimals
 from tkm_core.stories.plan_story import Part
 from tkm_core.wording import listed, number_word, rank_word
 
 
-def verdict(compared: Sequence[Compared], unit: str) -> tuple[Part, ...]:
-    """Where tilted k-means stands among the methods, in one sentence; it names what it is behind in.
+def verdict(compared: Sequence[Compared], unit: str, plan: Plan | None = None) -> tuple[Part, ...]:
+    """How tilted k-means ranks among the methods, in one sentence that also says where it is behind.
 
     Parameters
     ----------
     compared : sequence of Compared
     unit : {"km", "mi"}
+    plan : Plan, optional
+        Whose page shows the same figures: they have as many digits here.
 
     Returns
     -------
@@ -31,16 +33,16 @@ def verdict(compared: Sequence[Compared], unit: str) -> tuple[Part, ...]:
         return ()
     return (
         Part(f"Of {number_word(len(compared))} methods, tilted k-means has "),
-        *_place(_standing(own, others, "largest_distance", unit), " longest trip", unit),
+        *_place(_standing(own, others, "largest_distance", unit, plan), " longest trip", unit),
         Part("; its average trip is "),
-        *_place(_standing(own, others, "mean_distance", unit), "", unit),
+        *_place(_standing(own, others, "mean_distance", unit, plan), "", unit),
         Part("."),
     )
 
 
 @dataclass(frozen=True)
 class _Standing:
-    """A figure of TKM beside the best of the others, both rounded as shown."""
+    """A figure of TKM and the best of the others, both rounded as shown."""
 
     own: float
     rival: float
@@ -49,9 +51,10 @@ class _Standing:
     digits: int
 
 
-def _standing(own: Compared, others: Sequence[Compared], key: str, unit: str) -> _Standing:
+def _standing(own: Compared, others: Sequence[Compared], key: str, unit: str, plan: Plan | None) -> _Standing:
+    """The rank of TKM in a measure."""
     measure = MEASURES[key]
-    digits = decimals([own, *others], key, unit)
+    digits = decimals([own, *others], key, unit, plan)
     mine = round(measure.of(own.evaluation, unit), digits)
     theirs = [round(measure.of(one.evaluation, unit), digits) for one in others]
     names = listed([one.short for one, value in zip(others, theirs, strict=True) if value == min(theirs)])
@@ -59,7 +62,7 @@ def _standing(own: Compared, others: Sequence[Compared], key: str, unit: str) ->
 
 
 def _place(found: _Standing, what: str, unit: str) -> list[Part]:
-    """How TKM ranks, its figure, and the next best, or who is ahead and by how much."""
+    """The rank of TKM, its figure, and the next best method, or the one ahead and by how much."""
     own, rival, behind = (
         f"{value:,.{found.digits}f}" for value in (found.own, found.rival, found.own - found.rival)
     )
@@ -74,7 +77,7 @@ def _place(found: _Standing, what: str, unit: str) -> list[Part]:
 
 
 def freedom(compared: Sequence[Compared], people: str) -> str:
-    """Which methods may build only where a resident lives: part of any difference is that freedom."""
+    """Say which methods may build only where a resident lives, since that explains part of the differences."""
     bound = [one.short for one in compared if one.solution.centers_are_points]
     free = [one.short for one in compared if not one.solution.centers_are_points]
     if not bound or not free:
@@ -82,12 +85,12 @@ def freedom(compared: Sequence[Compared], people: str) -> str:
     verb = "places" if len(free) == 1 else "place"
     return (
         f"{listed(bound)} may build only where one of the {people} stands; {listed(free)} {verb} facilities "
-        "anywhere. Part of the difference is that freedom, not the idea of fairness."
+        "anywhere. Part of the difference comes from that freedom, not from fairness."
     )
 
 
 def rules_apply(compared: Sequence[Compared], rules: Rules) -> str:
-    """How the methods are compared under rules, which only tilted k-means knows.
+    """Say how methods are compared under rules that only tilted k-means follows.
 
     Examples
     --------
@@ -97,8 +100,8 @@ def rules_apply(compared: Sequence[Compared], rules: Rules) -> str:
     >>> town = load_sample("generated", n=100)
     >>> rules = Rules(sites=Sites(town.lonlat[:20]))
     >>> rules_apply(compare_methods(town, 2, methods=["tkm", "kmeans++"], rules=rules), rules)
-    'TKM is the plan under your rules. k-means++ plans by straight lines and without them: its facilities are moved to \
-candidate sites, and all are measured by the rules, in a straight line.'
+    'TKM is the plan under your rules. k-means++ plans by straight lines and without your rules: its facilities are \
+moved to candidate sites, and all are measured by the rules, in a straight line.'
     """
     others = [one.short for one in compared if one.name != OWN]
     own = "TKM is the plan under your rules. " if len(others) < len(compared) else ""
@@ -109,20 +112,20 @@ candidate sites, and all are measured by the rules, in a straight line.'
     stay = rules.sites is None and rules.straight
     move = f"{whose} facilities stay where they are" if stay else f"{whose} facilities are moved to {where}"
     return (
-        f"{own}{listed(others)} {plans} by straight lines and without them: {move}, and all are measured by the "
-        f"rules, {rules.travel.words}."
+        f"{own}{listed(others)} {plans} by straight lines and without your rules: {move}, and all are measured by "
+        f"the rules, {rules.travel.words}."
     )
 
 
 def sampling(compared: Sequence[Compared], n: int, people: str) -> str:
-    """Which methods did not see everyone, and why."""
+    """Say which methods ran on a sample, and why."""
     drawn = [one for one in compared if one.solution.sampled]
     if not drawn:
         return f"Every method ran on all {n:,} places." if len(compared) > 1 else ""
     size = drawn[0].solution.sampled
     return (
         f"{listed([one.short for one in drawn])} ran on a sample of {size:,} of the {n:,} places, because "
-        f"everyone would take too long; all figures are measured on all {people}."
+        f"all of them would take too long; every figure is measured for all {people}."
     )
 
 
@@ -134,7 +137,7 @@ RATIO = (
 
 
 def ratio_words(compared: Sequence[Compared]) -> str:
-    """What the neighbourhood ratio is, or why there is none."""
+    """Explain the neighbourhood ratio, or why there is none."""
     ratios = [one.evaluation.fairness_ratio for one in compared]
     if any(ratio is None for ratio in ratios):
         return (
@@ -149,7 +152,7 @@ def ratio_words(compared: Sequence[Compared]) -> str:
 
 
 def left_out(names: Sequence[str], n_existing: int) -> str:
-    """Which methods cannot keep existing facilities and are left out; empty if all can.
+    """Say which methods are left out because they cannot keep existing facilities; empty if all can.
 
     Examples
     --------
@@ -168,7 +171,7 @@ def left_out(names: Sequence[str], n_existing: int) -> str:
 
 
 def remarks(compared: Sequence[Compared]) -> list[str]:
-    """What else a reader should know about these runs, sampling apart."""
+    """Other notes on these runs, except on sampling."""
     return [
         note
         for one in compared

@@ -1,4 +1,4 @@
-"""What a plan does to people, in words and in a table: written once, for app, report and command line."""
+"""Describe what a plan means for people, in words and a table, for app, report and command line."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from tkm_core.wording import counted, dial_text, listed, singular
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a sentence; `tone` says whether it is good or bad news."""
+    """Part of a sentence; `tone` says whether it is good or bad news."""
 
     text: str
     tone: Tone = ""
@@ -24,15 +24,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Story:
-    """What a plan does, compared with its reference.
+    """A description of a plan compared with its reference.
 
     Attributes
     ----------
     headline : tuple of Part
-        One sentence: the farthest, the average, and who pays.
+        One sentence: the longest trip, the average trip, and how many people travel farther.
     detail : tuple of Part
-        Further sentences: how much losers lose and gainers gain, every other key figure that gets worse, whether
-        the reference is simply better, and whether another setting is. May be empty.
+        Further sentences: how much people lose and gain, every other key figure that gets worse, and whether the
+        reference or another setting is simply better. May be empty.
     context : str
         What is compared: "6 facilities for 932 homes, compared with the lowest-average plan (k-means++)."
     rows, more : tuple of Row
@@ -71,7 +71,7 @@ class Story:
 def tell_plan(
     plan: Plan, i: int, *, unit: str = "km", standard: float | None = None, people: str = "residents"
 ) -> Story:
-    """What setting i of a plan does compared with its reference, in words and figures.
+    """Describe setting i of a plan, compared with its reference, in words and figures.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def tell_plan(
     i : int
         Setting of the dial.
     unit : {"km", "mi", "min"}
-        Where trips cannot be shown in it, the plan's own unit is taken.
+        If trips cannot be shown in it, the plan's own unit is used.
     standard : float, optional
-        A service standard in metres, or in minutes where the plan is.
+        A service standard in metres, or in minutes if the plan uses minutes.
     people : str
         Who is served, in the plural: "homes".
 
@@ -139,7 +139,7 @@ def tell_plan(
 
 
 def facilities_text(plan: Plan) -> str:
-    """How many facilities a plan has: "4 new and 24 existing facilities", with those it closes.
+    """The number of facilities in words: "4 new and 24 existing facilities", and how many are closed.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def facilities_text(plan: Plan) -> str:
 
 
 def _better_setting(plan: Plan, i: int, teller: "_Teller") -> str:
-    """Where another setting has the same longest trip and a shorter average, say so."""
+    """A sentence if another setting has the same longest trip and a shorter average; otherwise ""."""
     j = plan.dominated(i)
     if j is None:
         return ""
@@ -184,12 +184,12 @@ def tell(
     people: str = "residents",
     reference: Reference = AVERAGE,
 ) -> Story:
-    """Compare two evaluations of the same residents, in metres, in words and rows.
+    """Describe the difference between two evaluations of the same residents, in words and rows.
 
     Parameters
     ----------
     plan, before : Evaluation
-        In metres, with `standard` if a row on it is wanted.
+        In metres, computed with `standard` if there should be a row for it.
     weights : ndarray of shape (n,)
         People at each point.
     context : str
@@ -223,7 +223,7 @@ def tell(
     farthest, average = by_key["largest_distance"], by_key["mean_distance"]
     others = tuple(row for row in rows if row not in (farthest, average))
     change = (before.distance - plan.distance) / METRES[unit]
-    step = 0.5 * 10.0**-decimals  # what is shown as no change is no change
+    step = 0.5 * 10.0**-decimals  # a change that rounds to zero counts as none
     losing, gaining = change <= -step, change >= step
     teller = _Teller(people, unit, decimals, float(weights.sum()), reference)
     losers, gainers = float(weights[losing].sum()), float(weights[gaining].sum())
@@ -253,7 +253,7 @@ def tell(
 
 
 def _today(found: Evaluation, count: int, unit: str) -> str:
-    """What the existing facilities do today, without the new ones, in a sentence."""
+    """A sentence on the existing facilities alone, without new ones."""
     length = _Teller("", unit, distance_decimals(found, found, unit), 0.0, AVERAGE).length
     mean, most = (length(metres / METRES[unit]) for metres in (found.mean_distance, found.largest_distance))
     subject = (
@@ -265,7 +265,7 @@ def _today(found: Evaluation, count: int, unit: str) -> str:
 def _row(
     measure: Measure, words: dict[str, str], plan: Evaluation, before: Evaluation, unit: str, decimals: int
 ) -> Row:
-    """Bring a measure into its unit, with its label and digits."""
+    """A row of the table: a measure in its unit, with label and decimals."""
     values = [measure.of(side, unit) for side in (plan, before)]
     if measure.decimals is not None:
         decimals = measure.decimals
@@ -276,7 +276,7 @@ def _row(
 
 @dataclass(frozen=True)
 class _Teller:
-    """Writes the clauses of a story for one audience."""
+    """Writes the clauses of a story, for given units, people and reference."""
 
     people: str
     unit: str
@@ -285,7 +285,7 @@ class _Teller:
     reference: Reference
 
     def state(self, found: Evaluation, standard: float | None) -> list[Part]:
-        """How things stand, without a comparison."""
+        """Today's figures, without a comparison."""
         mean, most = (found.mean_distance / METRES[self.unit], found.largest_distance / METRES[self.unit])
         parts = [
             Part("Today the average trip is "),
@@ -305,13 +305,13 @@ class _Teller:
         return f"{text} {word}"
 
     def every_trip(self) -> str:
-        """The subject of a plan that changes nothing."""
+        """The clause for a plan that changes nothing."""
         if round(self.total) == 1:
             return f"the only {singular(self.people)} travels as far as"
         return f"all {self.people} travel as far as"
 
     def farthest(self, row: Row) -> list[Part]:
-        """What becomes of the longest trip."""
+        """The clause on the longest trip."""
         subject = f"The {'only' if round(self.total) == 1 else 'farthest'} {singular(self.people)}"
         if row.tone == "same":
             return [Part(f"{subject} stays at "), Part(self.length(row.plan), "same")]
@@ -320,14 +320,14 @@ class _Teller:
         return [Part(f"{subject} ends up "), Part(f"{self.length(row.change)} farther away", "worse")]
 
     def average(self, row: Row) -> list[Part]:
-        """What becomes of the average trip."""
+        """The clause on the average trip."""
         if row.tone == "same":
             return [Part("the average trip stays at "), Part(self.length(row.plan), "same")]
         word = "shorter" if row.tone == "better" else "longer"
         return [Part("the average trip gets "), Part(f"{self.length(row.change)} {word}", row.tone)]
 
     def crowd(self, count: float) -> tuple[str, bool]:
-        """So many people as a phrase, and whether it takes a verb in the singular."""
+        """A number of people as a phrase, and whether its verb is singular."""
         share = count / self.total
         if share > 1 - 1e-12:
             return f"every {singular(self.people)}", True
@@ -341,7 +341,7 @@ class _Teller:
         return (f"1 {singular(self.people)}", True) if whole == 1 else (f"{whole:,} {self.people}", False)
 
     def who_pays(self, losers: float, gainers: float) -> list[Part]:
-        """Say how many travel farther than in the reference, or that nobody does."""
+        """The clause on how many travel farther than in the reference, or that nobody does."""
         if round(self.total) == 1:
             return []
         if losers:
@@ -360,7 +360,7 @@ class _Teller:
         return []
 
     def how_much(self, verb: Literal["lose", "gain"], lengths: Floats, weights: Floats) -> list[Part]:
-        """How much farther, or less far, those travel whose trip changes."""
+        """The sentence on how much longer or shorter the changed trips are."""
         if round(self.total) == 1 or weights.sum() <= 0:
             return []
         subject = "Those who travel farther lose"
@@ -376,7 +376,7 @@ class _Teller:
         ]
 
     def also_worse(self, rows: tuple[Row, ...], words: dict[str, str]) -> list[Part]:
-        """Name every other key figure that gets worse."""
+        """The sentence that names every other key figure that gets worse."""
         told = [
             worded(MEASURES[row.key].worse, self.unit).format(
                 length=self.length(row.change), size=row.size_text, **words
@@ -387,8 +387,8 @@ class _Teller:
         return [Part("Also worse: "), Part(listed(told), "worse"), Part(".")] if told else []
 
     def verdict(self, rows: tuple[Row, ...]) -> list[Part]:
-        """Say plainly when the reference wins everywhere."""
+        """The sentence for a plan that is better on no figure."""
         tones = {row.tone for row in rows}
         if "better" in tones or "worse" not in tones:
             return []
-        return [Part(f"On none of these figures is this plan better than {self.reference.words}.", "worse")]
+        return [Part(f"None of these figures is better than {self.reference.than}.", "worse")]

@@ -1,4 +1,4 @@
-"""What a portfolio says: the few plans that need discussing, one sentence each."""
+"""Describe a portfolio: the few plans that need discussing, in a sentence each."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class PortfolioStory:
     settings : tuple of int
         The settings of the dial that need discussing, in its order.
     names : tuple of str
-        Which setting each is, and for which it stands.
+        The setting of each, and the range of settings it represents.
     sentences : tuple of str
         What each of them means for residents.
     """

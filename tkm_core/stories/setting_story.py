@@ -1,4 +1,4 @@
-"""Short stories about a plan: a setting in one sentence, a facility that was moved, what a pinned one costs."""
+"""Short descriptions: a setting, a budget, a moved facility, pinned facilities, catchments, two plans."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,7 +41,7 @@ def tell_setting(
 
 
 def tell_budget(plan: Plan, i: int, percent: float) -> str:
-    """Whether setting i keeps a budget of so many percent more average distance, and what it takes of it.
+    """Whether setting i stays within a budget of `percent` % longer average trips, and how much it uses.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def tell_move(
     standard: float | None = None,
     people: str = "residents",
 ) -> tuple[Row, ...]:
-    """The key figures at setting i if facility j stood elsewhere, each next to that of the plan.
+    """The key figures at setting i if facility j stood elsewhere, compared with the plan.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def tell_move(
 def tell_pins(
     pinned: Plan, free: Plan, t: float, count: int, *, unit: str = "km", people: str = "residents"
 ) -> str:
-    """What pinned facilities cost: the farthest and the average trip next to the plan in which all are free.
+    """What pinned facilities cost: longest and average trip, compared with the plan without pins.
 
     Parameters
     ----------
@@ -112,6 +112,7 @@ def tell_pins(
     rows = {row.key: row for row in told.rows}
 
     def cost(key: str) -> str:
+        """How much longer or shorter a trip is with the pins."""
         row = rows[key]
         return (
             "the same"
@@ -134,12 +135,12 @@ def tell_straight_lines(
     standard: float | None = None,
     people: str = "residents",
 ) -> Story:
-    """What planning by straight lines would have cost at setting i, by the rules of the plan.
+    """What planning by straight lines would mean at setting i, measured by the rules of the plan.
 
     Parameters
     ----------
     other : ByStraightLines
-        The plan, and what straight lines would have planned.
+        The plan and its counterpart by straight lines.
     i : int
         Setting of the plan's dial.
     unit, standard, people
@@ -148,7 +149,7 @@ def tell_straight_lines(
     Returns
     -------
     Story
-        Its headline is one sentence; its rows set the plan beside straight lines.
+        Its headline is one sentence; its rows compare the plan with straight lines.
     """
     plan = other.plan
     unit = plan.shown_unit(unit)
@@ -177,7 +178,7 @@ def tell_straight_lines(
 def tell_catchments(
     reached: Sequence[Reached], *, of: str, by: str = "on foot", people: str = "residents"
 ) -> str:
-    """How many live within each of some travel times, in a sentence.
+    """How many people live within each travel time, in a sentence.
 
     Parameters
     ----------
@@ -208,7 +209,7 @@ def tell_catchments(
 
 
 def tell_moves(moves: Sequence[Move], total: float, *, before: str, after: str, people: str) -> str:
-    """How many are served by another facility in one plan than in another, in a sentence.
+    """How many people are served by different facilities in two plans, in a sentence.
 
     Parameters
     ----------
@@ -237,7 +238,7 @@ def tell_moves(moves: Sequence[Move], total: float, *, before: str, after: str, 
 
 
 def tell_numbers(before: Plan, after: Plan, *, first: str, second: str) -> str:
-    """Which new facilities of two plans are the same under other numbers, in a sentence; "" if none are.
+    """Which new facilities of two plans are the same under different numbers, in a sentence; "" if none are.
 
     Parameters
     ----------
@@ -255,4 +256,4 @@ def tell_numbers(before: Plan, after: Plan, *, first: str, second: str) -> str:
         return ""
     (one, other), *rest = sorted(same)
     told = [f"{one} in {first} is {other} in {second}", *(f"{one} is {other}" for one, other in rest)]
-    return f"New facilities are numbered anew in every plan: {listed(told)}."
+    return f"New facilities are numbered separately in every plan: {listed(told)}."

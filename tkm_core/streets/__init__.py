@@ -1,4 +1,4 @@
-"""Streets: a road file becomes a network that answers how long it takes from one place to another."""
+"""Streets: turn a road file into a routable network, with travel times, routes and catchments."""
 
 from tkm_core.streets.areas import Areas, check_areas, load_areas
 from tkm_core.streets.drawing import Lines

@@ -1,4 +1,4 @@
-"""Water and parks of an OpenStreetMap file, for the ground of a map."""
+"""Read water and parks from an OpenStreetMap file, for the background of a map."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ METRES_PER_DEGREE = 111_320.0
 
 @dataclass(frozen=True)
 class Areas:
-    """Polygons one after the other, each an outline followed by its holes.
+    """Polygons in flat arrays, each an outline followed by its holes.
 
     Attributes
     ----------
     lonlat : ndarray of float32, shape (q, 2)
-        Points of all rings, less `origin`: so that 32 bits are exact to a centimetre.
+        Points of all rings, relative to `origin` so that 32 bits are exact to a centimetre.
     origin : tuple of float
         Longitude and latitude to add to every point.
     starts : ndarray of shape (r + 1,)
         Where in `lonlat` each ring begins.
     polygon : ndarray of shape (r,)
-        The number of the polygon that a ring belongs to; its first ring is the outline.
+        Index of the polygon that each ring belongs to; a polygon's first ring is its outline.
     kinds : ndarray of shape (p,)
-        The number of each polygon's kind in `kind_names`.
+        Index of each polygon's kind in `kind_names`.
     kind_names : tuple of str
         "water" and "park".
     """
@@ -53,7 +53,7 @@ def load_areas(
     rules: str | Path | Mapping[str, Any] | None = None,
     name: str | None = None,
 ) -> Areas:
-    """Read the water and the parks of an OpenStreetMap file; of a layer of lines there are none.
+    """Read water and parks from an OpenStreetMap file; other road files have none.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def load_areas(
 
 
 def read_areas(source: Source, rules: Rules, *, name: str, simplify: float = 0.0) -> Areas:
-    """Read the water and the parks of an opened file.
+    """Read water and parks from an opened file.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def read_areas(source: Source, rules: Rules, *, name: str, simplify: float = 0.0
 
 
 def check_areas(areas: Areas) -> None:
-    """Raise ValueError unless the parts of areas fit together: for those that come from another process.
+    """Raise ValueError if the arrays do not fit together: for areas that come from another process.
 
     Examples
     --------
@@ -142,18 +142,19 @@ def check_areas(areas: Areas) -> None:
 
 
 def _numbers(array: npt.NDArray[Any], count: int) -> bool:
-    """Whether all are numbers of so many things."""
+    """Whether all entries are valid indices of `count` things."""
     return len(array) == 0 or bool(array.min() >= 0 and array.max() < count)
 
 
 def _areas(osmium: Any, file: Any, store: str, table: dict[str, dict[str, list[str]]]) -> Any:
+    """The areas of a file that have one of the tags in the table."""
     wanted = osmium.filter.KeyFilter(*{key for tags in table.values() for key in tags})
     found = osmium.FileProcessor(file).with_locations(store).with_areas(wanted)
     return (one for one in found.with_filter(osmium.filter.EntityFilter(osmium.osm.AREA)))
 
 
 def _kind(look_up: Any, table: dict[str, dict[str, list[str]]]) -> int | None:
-    """The number of the first kind one of whose tags an area has."""
+    """Index of the first kind whose tags match the area's, or None."""
     for number, tags in enumerate(table.values()):
         if any(look_up(key) in values for key, values in tags.items()):
             return number
@@ -161,6 +162,7 @@ def _kind(look_up: Any, table: dict[str, dict[str, list[str]]]) -> int | None:
 
 
 def _polygons(area: Any) -> list[Any]:
+    """The polygons of an area, with their holes."""
     polygons = []
     for outline in area.outer_rings():
         holes = [[(node.lon, node.lat) for node in ring] for ring in area.inner_rings(outline)]
@@ -171,6 +173,7 @@ def _polygons(area: Any) -> list[Any]:
 def _compact(
     shapes: npt.NDArray[Any], kinds: npt.NDArray[np.int16], names: tuple[str, ...], simplify: float
 ) -> Areas:
+    """Simplify polygons and pack them into flat arrays."""
     if simplify > 0:
         shapes = shapely.simplify(shapes, simplify / METRES_PER_DEGREE)
         shapes, part = shapely.get_parts(shapes, return_index=True)

@@ -1,4 +1,4 @@
-"""The search for shortest ways from many places, compiled by numba."""
+"""Shortest paths from many places (Dijkstra), compiled by numba."""
 
 import numpy as np
 from numba import float64, int32, int64, void
@@ -25,13 +25,13 @@ def search(
     target_edge, target_at, target_cost, target_xy,
     pace, limit, out,
 ):  # fmt: skip
-    """Write the cost of the cheapest way from every source to every target; infinity beyond the limit.
+    """Write the cost of the cheapest path from every source to every target; infinity beyond the limit.
 
-    Dijkstra's method with a heap of four children to a node; a junction that is reached more cheaply enters the heap
-    once more, and its older entry is passed over. Sources and targets lie on edges, `at` metres from the
-    start of the edge, and `cost` away from it; going along an edge costs `along` a metre, against it `against`.
-    Of two places by the same edge that are nearer to each other than to the street, one goes straight to the other, at
-    `pace` a metre: nobody goes to the street and back for the house next door.
+    Dijkstra's algorithm with a four-ary heap. A junction reached again at a lower cost is pushed again, and its older
+    entry is ignored. Sources and targets lie beside edges: they join at `at` metres from the start of the edge, and
+    getting there costs `cost`. A metre costs `along` in the direction of the edge and `against` in the other.
+    Two places at the same edge that are nearer to each other than to the street are connected straight, at `pace`
+    per metre: nobody walks to the street and back to reach the house next door.
     """
     reached = np.empty(len(first_arc) - 1)
     heap_cost = np.empty(len(arc_head) + 2)
@@ -56,7 +56,7 @@ def search(
             size -= 1
             cost, v = heap_cost[size], heap[size]
             i = 0
-            while True:  # the last one sinks from the top to its place
+            while True:  # sift the last entry down from the top
                 child = 4 * i + 1
                 if child >= size:
                     break
@@ -78,7 +78,7 @@ def search(
                     reached[v] = cost
                     i = size
                     size += 1
-                    while i > 0:  # it rises from the bottom
+                    while i > 0:  # sift the new entry up
                         parent = (i - 1) >> 2
                         if heap_cost[parent] <= cost:
                             break

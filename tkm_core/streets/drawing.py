@@ -1,4 +1,4 @@
-"""Streets as compact arrays for drawing the ground of a map."""
+"""Streets as compact arrays, for the background of a map."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ from tkm_core.streets.rules import StreetsError
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines one after the other.
+    """Lines in flat arrays.
 
     Attributes
     ----------
     lonlat : ndarray of float32, shape (q, 2)
-        Points of all lines, less `origin`: so that 32 bits are exact to a centimetre.
+        Points of all lines, relative to `origin` so that 32 bits are exact to a centimetre.
     origin : tuple of float
         Longitude and latitude to add to every point.
     starts : ndarray of shape (l + 1,)
         Where in `lonlat` each line begins.
     classes : ndarray of shape (l,)
-        The number of each line's class in `class_names`.
+        Index of each line's class in `class_names`.
     class_names : tuple of str
         "primary", "residential" ...
     """
@@ -47,7 +47,7 @@ def make_lines(
     simplify: float = 0.0,
     classes: Sequence[str] | None = None,
 ) -> Lines:
-    """Choose edges by class, merge those of a class end to end, and simplify them by so many metres."""
+    """Select edges by class, merge connected ones of a class, and simplify them to within `simplify` metres."""
     if classes is not None and (unknown := set(classes) - set(class_names)):
         msg = (
             f"There are no streets of the class “{sorted(unknown)[0]}”. There are: {', '.join(class_names)}."

@@ -1,4 +1,4 @@
-"""Join places to the streets: the nearest point of an edge, and the straight way to it."""
+"""Snap places to the street network: find the nearest point of an edge and the straight distance to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from tkm_core.residents import WGS84, local_crs, transform
 from tkm_core.streets.network import Network
 from tkm_core.streets.rules import StreetsError
 
-FAR = 300.0  # metres from the nearest street: worth a look
-AT_JUNCTION = 0.001  # metres: nearer to the end of an edge than this is at its end
+FAR = 300.0  # metres from the nearest street beyond which a place is reported
+AT_JUNCTION = 0.001  # metres: a point closer than this to the end of an edge counts as the end
 Places = npt.ArrayLike | Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True)
 class Joined:
-    """Places and where they meet the streets.
+    """Places and the points where they join the streets.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Joined:
     at : ndarray of shape (n,)
         Metres along the edge from its start.
     metres : ndarray of shape (n,)
-        The straight way from the place to the street.
+        The straight distance from the place to the street.
     xy : ndarray of shape (n, 2)
         The places themselves, in metres on the local map.
     """
@@ -44,7 +44,7 @@ class Joined:
         return len(self.edge)
 
     def far(self, beyond: float = FAR) -> Ints:
-        """The numbers of the places farther than so many metres from every street."""
+        """Indices of the places farther than `beyond` metres from every street."""
         return np.flatnonzero(self.metres > beyond)
 
     def take(self, which: Any) -> "Joined":
@@ -80,7 +80,7 @@ class Ground:
         (_, edge), metres = self.tree.query_nearest(points, all_matches=False, return_distance=True)
         lines = self.lines[edge]
         long = self._metres[edge]
-        drawn = np.maximum(shapely.length(lines), AT_JUNCTION)  # a street may begin and end on the same spot
+        drawn = np.maximum(shapely.length(lines), AT_JUNCTION)  # a street may begin and end at the same point
         at = shapely.line_locate_point(lines, points) / drawn * long
         at = np.where(at < AT_JUNCTION, 0.0, np.where(long - at < AT_JUNCTION, long, at))
         return Joined(edge.astype(np.int32), at, metres, xy)

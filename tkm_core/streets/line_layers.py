@@ -1,4 +1,4 @@
-"""Read streets from any layer of lines: GeoPackage, shapefile, GeoJSON, KML."""
+"""Read streets from a layer of lines: GeoPackage, shapefile, GeoJSON or KML."""
 
 from collections.abc import Sequence
 
@@ -14,9 +14,9 @@ from tkm_core.streets.rules import Rules, StreetsError
 from tkm_core.streets.ways import Ways, check_length, check_size
 from tkm_core.wording import counted
 
-LINES, COLLECTIONS = (1, 2), (5, 7)  # shapely's numbers of kinds
-SAME_PLACE = 1e7  # points that agree to this part of a degree, about a centimetre, are one point
-PLAIN = "road"  # the class of streets in a layer that does not say
+LINES, COLLECTIONS = (1, 2), (5, 7)  # shapely's type ids
+SAME_PLACE = 1e7  # points within 1e-7 degree, about a centimetre, are the same
+PLAIN = "road"  # the class of all streets in a layer without classes
 Column = str | bool | None
 
 
@@ -30,18 +30,18 @@ def read_lines(
     oneway: Column = None,
     speed: Column = None,
 ) -> Ways:
-    """Read a layer of lines; they meet where they share a vertex.
+    """Read a layer of lines; streets are connected where lines share a vertex.
 
     Parameters
     ----------
     source : Source
         The opened file.
     rules : Rules
-        Of the mode of travel.
+        Rules of the mode of travel.
     layer, crs :
         As in `load_streets`.
     road_class, oneway, speed : str, False or None
-        Columns with the class of a street, its direction and its speed; None: recognised by name, False: none.
+        Columns with the class, direction and speed of a street. None: recognised by name; False: there is none.
     """
     table = FORMATS[source.kind].read(source, Asked(layer=layer, lines=True))
     notes = [*table.warnings, *table.notes]
@@ -58,8 +58,8 @@ def read_lines(
         raise StreetsError(msg)
     other = read - len(np.unique(row))
     if other:
-        verb = "is" if other == 1 else "are"
-        notes.append(f"{counted(other, 'feature')} of the layer {verb} no lines, and left out.")
+        verb = "is not a line and was" if other == 1 else "are not lines and were"
+        notes.append(f"{counted(other, 'feature')} of the layer {verb} left out.")
     sizes = shapely.get_num_coordinates(lines)
     check_length(int(sizes.max()), source.name)
     check_size(int(sizes.sum()), source.name)
@@ -69,7 +69,7 @@ def read_lines(
     values = {role: _plain_values(table, name) if name else None for role, name in chosen.items()}
     if values["class"] is not None and not _is_class(values["class"], rules):
         notes.append(
-            f"“{chosen['class']}” does not hold OpenStreetMap's classes of streets, and is not used."
+            f"“{chosen['class']}” does not hold OpenStreetMap's classes of streets, so it is not used."
         )
         values["class"] = None
     for role, name in chosen.items():
@@ -105,7 +105,7 @@ def read_lines(
 def _plain_lines(shapes: npt.NDArray[np.object_]) -> tuple[npt.NDArray[np.object_], Ints]:
     """The single lines of all shapes, and the row each one comes from."""
     row = np.arange(len(shapes))
-    for _ in range(3):  # lines in multilines in a collection
+    for _ in range(3):  # a collection of multilines of lines
         kinds = shapely.get_type_id(shapes)
         if not np.isin(kinds, COLLECTIONS).any():
             break
@@ -116,6 +116,7 @@ def _plain_lines(shapes: npt.NDArray[np.object_]) -> tuple[npt.NDArray[np.object
 
 
 def _to_lonlat(xy: Floats, crs: CRS | None, name: str) -> Floats:
+    """Coordinates of a layer in degrees; an error asks for the reference system."""
     if crs is not None and crs != WGS84:
         try:
             xy = transform(xy, crs, WGS84)
@@ -126,7 +127,7 @@ def _to_lonlat(xy: Floats, crs: CRS | None, name: str) -> Floats:
         sound = (np.abs(xy[:, 0]) <= 180) & (np.abs(xy[:, 1]) <= 90)
     if crs is None and not sound.all():
         msg = (
-            f"“{name}” does not say its reference system, and its coordinates are not longitudes and latitudes. "
+            f"“{name}” does not state its reference system, and its coordinates are not longitudes and latitudes. "
             "Give the reference system, such as EPSG:25832."
         )
         raise StreetsError(msg, needs="crs")
@@ -137,6 +138,7 @@ def _to_lonlat(xy: Floats, crs: CRS | None, name: str) -> Floats:
 
 
 def _find_column(role: str, asked: Column, names: Sequence[str], rules: Rules) -> str | None:
+    """The column asked for, or the first whose name is known for the role."""
     if asked is False:
         return None
     if isinstance(asked, str):
@@ -153,7 +155,7 @@ def _find_column(role: str, asked: Column, names: Sequence[str], rules: Rules) -
 
 
 def _plain_values(table: Table, name: str) -> list[object]:
-    """The values of a column; lists and the like as texts."""
+    """The values of a column; lists and other compound values become text."""
     plain = (str, int, float, type(None))
     return [
         value if isinstance(value, plain) else str(value) for value in table.fetch([name])[name].to_pylist()
@@ -185,6 +187,7 @@ def _speeds(
 def _speeds_of(
     kind: str, way: object, limit: object, rules: Rules, unit: float, *, fixed: bool
 ) -> tuple[float, float]:
+    """Speeds along and against a street of a class, by the rules and what its row says."""
     tags = {"highway": kind}
     direction = rules.direction(way)
     if direction is not None:
@@ -195,19 +198,17 @@ def _speeds_of(
     if stated is not None:
         tags["maxspeed"] = f"{stated:g}"
     ahead, back = rules.speeds(tags)
-    if (
-        fixed and stated is not None
-    ):  # a column that was asked for holds the speed of this mode, whatever it is
+    if fixed and stated is not None:  # a column that was chosen holds the speed of this mode
         ahead, back = (stated if side > 0 else 0.0 for side in (ahead, back))
     return ahead, back
 
 
 def _number_points(lonlat: Floats) -> tuple[Floats, Ints]:
-    """The distinct points, and for each point its number: equal where they are at the same place."""
+    """The distinct points, and the index of each point among them."""
     sound = ~np.isnan(lonlat[:, 0])
     shifted = np.where(sound[:, None], lonlat, 0.0) + np.array([180.0, 90.0])
     east, north = np.rint(shifted * SAME_PLACE).astype(np.uint64).T
     code = (east << np.uint64(32)) | north
-    code[~sound] = np.iinfo(np.uint64).max  # all that are nowhere are one point, which is not there
+    code[~sound] = np.iinfo(np.uint64).max  # all invalid points become one, which is missing
     _, first, points = np.unique(code, return_index=True, return_inverse=True)
     return lonlat[first], points.astype(np.int64)

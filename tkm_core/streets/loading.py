@@ -1,4 +1,4 @@
-"""The one door for road files: open, read, build the network."""
+"""Load a road file: open it, read its streets, and build the network."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ READABLE = (
     "You can upload OpenStreetMap extracts (.osm.pbf, .osm, .osm.gz) or a layer of lines as GeoPackage, "
     "zipped shapefile or GeoJSON"
 )
-FINE = 3.0  # metres by which the outline of a lake or a park may be off
+FINE = 3.0  # metres by which the outline of a lake or a park may be simplified
 
 
 def load_streets(
@@ -36,37 +36,37 @@ def load_streets(
     areas: bool = False,
     progress: Progress | None = None,
 ) -> Streets:
-    """Read a road file and make a network of it. Nothing outside is asked.
+    """Read a road file and build a network from it, without using the internet.
 
     Parameters
     ----------
     file : path, bytes, file-like or list of these
         An OpenStreetMap extract (.osm.pbf, .osm, .osm.gz), or a layer of lines: GeoPackage, shapefile (zipped, or
-        the parts in a list), GeoJSON. Lines of a layer meet where they share a vertex.
+        the parts in a list), GeoJSON. Lines of a layer are connected where they share a vertex.
     mode : {"walk", "bicycle", "car"}
-        How people travel. Who may use which street, in which direction and how fast is in one table, rules.toml.
+        How people travel. The file rules.toml says who may use which street, in which direction and how fast.
     rules : path or mapping, optional
-        Changes to that table, in the same form.
+        Changes to rules.toml, in the same form.
     layer : str, optional
-        Of a file with several layers, or the file within an archive.
+        Which layer of a file, or which file of an archive, to read.
     crs : str, int or CRS, optional
         Reference system of a layer of lines that does not state it.
     road_class, oneway, speed : str or False, optional
         Columns of a layer of lines: the class of a street in OpenStreetMap's words, its direction, and its speed in
-        km/h. Recognised by their names if not given. A speed column that is given holds for the mode as it is;
-        one that is recognised is a speed limit, which matters to cars only. False: there is none.
+        km/h. Recognised by their names if not given. A speed column that you name is taken as the speed of this mode;
+        one that is recognised is taken as a speed limit, which affects cars only. False: there is none.
     name : str, optional
         What to call the streets; the file's name by default.
     areas : bool
-        Read water and parks too, for the ground of a map; only OpenStreetMap files have them.
+        Read water and parks too, for the background of a map; only OpenStreetMap files have them.
     progress : callable, optional
-        Called with the fraction done and a sentence; what it raises ends the work.
+        Called with the fraction done and a sentence; an exception it raises stops the work.
 
     Returns
     -------
     Streets
-        The largest part of the network in which one gets from everywhere to everywhere; ``report`` says what was
-        read and what was cut off.
+        The largest part of the network in which every place can be reached from every other; ``report`` says what
+        was read and what was cut off.
 
     Raises
     ------
@@ -109,16 +109,17 @@ def load_streets(
 
 
 def _about_streets(error: ResidentsError) -> str:
-    """The sentence of the reader that files of residents share, with what can be read here."""
+    """The message of the shared file reader, with the formats of road files in place of those of residents."""
     text = str(error)
     return f"{text.split(' You can upload ')[0]} {READABLE}." if " You can upload " in text else text
 
 
 def _build(ways: Ways, rules: Rules, name: str, areas: Areas | None, progress: Progress) -> Streets:
+    """Build the network and its report; a file without a usable part is refused."""
     network, cut = build_network(ways)
     if len(network.start) == 0:
         msg = (
-            f"“{name}” has no part in which one gets from one place to another and back. "
+            f"“{name}” has no connected part in which people can get from one place to another and back. "
             "Check that streets are joined at crossings, and the one-way streets."
         )
         raise StreetsError(msg)

@@ -1,4 +1,4 @@
-"""Streets: a network that answers how long it takes from one place to another."""
+"""The `Streets` class: travel times, distances, routes and catchments on a street network."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -25,16 +25,16 @@ from tkm_core.streets.travel import DIRECTIONS, Graph, cost_table, make_graph
 class Streets:
     """A network of streets for one mode of travel; made by `load_streets`.
 
-    Places are joined at the nearest point of a street, plus the straight way there at walking pace; two places that
-    are nearer to each other than to their common street are joined straight. Wherever places are asked for, an array
-    of longitudes and latitudes will do, or what `join` made of one.
+    A place is joined to the nearest point of a street; the straight way there is covered at walking pace. Two places
+    that are nearer to each other than to their common street are connected straight. Methods take places as an array
+    of longitudes and latitudes, or as the result of `join`.
 
     Attributes
     ----------
     mode : str
         "walk", "bicycle" or "car".
     name : str
-        What the file is called.
+        Name of the file.
     network : Network
         Junctions and edges as arrays.
     class_names : tuple of str
@@ -71,11 +71,11 @@ class Streets:
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {key: value for key, value in self.__dict__.items() if key not in ("ground", "junctions_xy")}
-        return {**kept, "_graphs": {}}  # all of that is made anew faster than it is sent
+        return {**kept, "_graphs": {}}  # all of this is rebuilt faster than it is sent
 
     @property
     def attribution(self) -> str:
-        """Whose data they are, to be shown on every map of them and in exports; empty where the file does not say."""
+        """The credit that maps and exports must show; empty if the file names no source."""
         return ATTRIBUTION if self.report.file_format in TITLE.values() else ""
 
     @property
@@ -94,6 +94,7 @@ class Streets:
         return transform(self.network.lonlat, WGS84, self.ground.crs)
 
     def _graph(self, measure: str, *, reverse: bool) -> Graph:
+        """The graph for a measure and a direction, built once."""
         key = measure, reverse
         if key not in self._graphs:
             self._graphs[key] = make_graph(self.network, self.pace, measure=measure, reverse=reverse)
@@ -110,12 +111,12 @@ class Streets:
         Returns
         -------
         Joined
-            With ``metres``, the straight way to the street, and ``far()``, who is more than 300 m away.
+            With ``metres``, the straight distances to the street, and ``far()``, the places more than 300 m away.
         """
         return lonlat if isinstance(lonlat, Joined) else self.ground.join(as_lonlat(lonlat))
 
     def far(self, lonlat: "Places | Joined", beyond: float = FAR) -> Ints:
-        """The numbers of the places more than so many metres from every street."""
+        """Indices of the places more than `beyond` metres from every street."""
         return self.join(lonlat).far(beyond)
 
     def at_junctions(self, junctions: npt.ArrayLike | None = None) -> Joined:
@@ -130,6 +131,7 @@ class Streets:
         return Joined(edge[which], at[which], np.zeros(len(which)), self.junctions_xy[which])
 
     def _checked(self, junctions: npt.ArrayLike) -> Ints:
+        """Junction numbers as an array; invalid ones raise an error."""
         which = np.atleast_1d(np.asarray(junctions))
         if which.size == 0:
             return np.empty(0, dtype=np.int64)
@@ -153,7 +155,7 @@ class Streets:
         dtype: npt.DTypeLike = np.float64,
         progress: Progress | None = None,
     ) -> npt.NDArray[Any]:
-        """Minutes of the quickest way between every two places.
+        """Travel times in minutes from every place of one list to every place of another.
 
         Parameters
         ----------
@@ -165,7 +167,7 @@ class Streets:
             "there": from the first to the second. "back": from the second to the first, for services that drive
             out to people. The shape of the table stays the same.
         limit : float, optional
-            Ways that take longer are infinite, and are not searched.
+            Longer travel times are not searched and become infinite.
         dtype : dtype
             float64, or float32 for a table of half the size.
         progress : callable, optional
@@ -187,7 +189,7 @@ class Streets:
         dtype: npt.DTypeLike = np.float64,
         progress: Progress | None = None,
     ) -> npt.NDArray[Any]:
-        """Metres of the shortest way between every two places; otherwise as `travel_times`."""
+        """Lengths in metres of the shortest paths; otherwise like `travel_times`."""
         return self._table("metres", from_lonlat, to_lonlat, direction, limit, dtype, progress)
 
     def _table(
@@ -200,6 +202,7 @@ class Streets:
         dtype: npt.DTypeLike,
         progress: Progress | None,
     ) -> npt.NDArray[Any]:
+        """The table of costs for a measure."""
         return cost_table(
             lambda reverse: self._graph(measure, reverse=reverse),
             self.join(rows),
@@ -211,14 +214,14 @@ class Streets:
         )
 
     def route(self, from_lonlat: Places, to_lonlat: Places, *, direction: str = "there") -> reach.Route:
-        """The quickest way from one place to another.
+        """The quickest route from one place to another.
 
         Parameters
         ----------
         from_lonlat, to_lonlat : array-like of shape (2,)
             Longitude and latitude.
         direction : {"there", "back"}
-            "back": the way from the second to the first, drawn in that order.
+            "back": the route from the second to the first, drawn in that order.
 
         Returns
         -------
@@ -256,7 +259,7 @@ class Streets:
         direction: str = "back",
         around: float = reach.AROUND,
     ) -> list[reach.Catchment]:
-        """What lies within some minutes of the nearest of some places.
+        """The area within given travel times of the nearest facility (isochrones).
 
         Parameters
         ----------
@@ -265,8 +268,8 @@ class Streets:
         minutes : sequence of float
             The limits.
         direction : {"there", "back"}
-            "back": from where people can get to the facility in time. "there": where the facility's people can
-            get to in time.
+            "back": where people can reach the facility from in time. "there": where the facility's staff can get
+            to in time.
         around : float
             Metres on either side of a street that count as reached, for the outlines.
 
@@ -286,12 +289,12 @@ class Streets:
         return reach.catchments(self.ground, graph, cost, places, limits, around)
 
     def lines(self, *, simplify: float = 0.0, classes: Sequence[str] | None = None) -> Lines:
-        """The streets to draw, as compact arrays.
+        """The streets as compact arrays for drawing.
 
         Parameters
         ----------
         simplify : float
-            Metres by which a line may be off: what a pixel of the map covers, for instance.
+            Metres by which a line may be simplified, such as the size of a pixel on the map.
         classes : sequence of str, optional
             Only these classes; see ``class_names``.
         """
@@ -300,7 +303,7 @@ class Streets:
     def candidates(
         self, lonlat: "Places | Joined", weights: npt.ArrayLike | None = None, *, at_most: int = 2000
     ) -> Ints:
-        """Junctions near people, spread evenly: where a facility could stand.
+        """Junctions near people, evenly spread, where a facility could be built.
 
         Parameters
         ----------
@@ -309,12 +312,12 @@ class Streets:
         weights : array-like of shape (n,), optional
             How many live there.
         at_most : int
-            How many junctions to choose: with n residents, a table of n × at_most travel times has to fit in memory.
+            The most junctions to choose: with n residents, a table of n × at_most travel times must fit in memory.
 
         Returns
         -------
         ndarray of int
-            Numbers of junctions, rows of ``lonlat``; `at_junctions` makes places of them.
+            Indices of junctions in ``lonlat``; `at_junctions` turns them into places.
         """
         people = self.join(lonlat)
         if len(people) == 0 or at_most < 1:
@@ -331,5 +334,5 @@ class Streets:
         return thin_out(near, self.junctions_xy[near], people.xy, many, at_most)
 
     def neighbours(self, junctions: npt.ArrayLike) -> Ints:
-        """The junctions one street away from the given ones, those themselves left out."""
+        """The junctions one edge away from the given ones, without those themselves."""
         return neighbours(self.network, self._checked(junctions))

@@ -1,4 +1,4 @@
-"""Build the network: junctions and the edges between them, and the largest part in which all reach all."""
+"""Build the street network: junctions, edges, and its largest strongly connected part."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from tkm_core.streets.rules import StreetsError
 from tkm_core.streets.ways import Ways
 
 EQUATOR, FLATTENING = 6_378_137.0, 1 / 298.257223563  # WGS84
-SHORTEST = 0.01  # metres: points on top of each other are this far apart, so that no way is free
+SHORTEST = 0.01  # metres: the least length of an edge, so that none costs nothing
 
 
 @dataclass
@@ -24,15 +24,15 @@ class Network:
     lonlat : ndarray of shape (j, 2)
         The junctions.
     start, end : ndarray of shape (e,)
-        The junctions an edge leads from and to; along it every edge is open.
+        The junctions an edge leads from and to; every edge is open in this direction.
     metres : ndarray of shape (e,)
         Lengths.
     forward, backward : ndarray of shape (e,)
         Speed in km/h along and against the edge; against a one-way street it is 0.
     classes : ndarray of shape (e,)
-        The number of each edge's class.
+        Index of each edge's class.
     shape : ndarray of shape (q, 2)
-        Longitude and latitude of the points of all edges, ends included, one edge after the other.
+        Longitude and latitude of the points of all edges, including their ends, one edge after another.
     shape_starts : ndarray of shape (e + 1,)
         Where in `shape` each edge begins.
     """
@@ -49,7 +49,7 @@ class Network:
 
 
 def check_network(network: Network, n_classes: int) -> None:
-    """Make sure that the arrays of a network from elsewhere fit together: compiled loops do not look.
+    """Check that the arrays of a network from another process fit together: compiled loops do not check.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def check_network(network: Network, n_classes: int) -> None:
 
 @dataclass
 class CutOff:
-    """What does not belong to the largest part: how many parts, junctions and metres."""
+    """How many parts, junctions and metres do not belong to the largest part."""
 
     parts: int
     junctions: int
@@ -106,7 +106,7 @@ class CutOff:
 def lengths(first: Floats, second: Floats) -> Floats:
     """Lengths in metres of short straight pieces on the ellipsoid, from longitudes and latitudes.
 
-    Taken from the radii of curvature at the middle latitude: within 1e-5 of the geodesic up to 50 km.
+    Computed from the radii of curvature at the middle latitude: within 1e-5 of the geodesic up to 50 km.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def lengths(first: Floats, second: Floats) -> Floats:
 
 
 def build_network(ways: Ways) -> tuple[Network, CutOff]:
-    """Make junctions and edges of lines that share points, and keep the largest strongly connected part, by length."""
+    """Turn lines that share points into junctions and edges, and keep the longest strongly connected part."""
     pieces = _pieces(ways)
     chains = _chains(pieces, len(ways.lonlat))
     return _largest_part(_assemble(ways, pieces, chains))
@@ -131,7 +131,7 @@ def build_network(ways: Ways) -> tuple[Network, CutOff]:
 
 @dataclass
 class _Pieces:
-    """Straight pieces between neighbouring points; every one is open from `first` to `second`."""
+    """Straight pieces between neighbouring points, all open from `first` to `second`."""
 
     first: Ints
     second: Ints
@@ -141,8 +141,9 @@ class _Pieces:
 
 
 def _pieces(ways: Ways) -> _Pieces:
+    """Cut the lines into straight pieces; a street drawn twice becomes one."""
     inside = np.ones(len(ways.points), dtype=bool)
-    inside[ways.starts[1:] - 1] = False  # from the last point of a line no piece leads on
+    inside[ways.starts[1:] - 1] = False  # no piece starts at the last point of a line
     place = np.flatnonzero(inside)
     first, second = ways.points[place], ways.points[place + 1]
     way = np.repeat(np.arange(len(ways.forward)), np.diff(ways.starts))[place]
@@ -152,7 +153,7 @@ def _pieces(ways: Ways) -> _Pieces:
     if len(first) == 0:
         msg = "No street of the file has two points that are on the globe."
         raise StreetsError(msg)
-    # A street drawn twice, once for each direction for instance, is one street open to both.
+    # A street drawn twice, for instance once in each direction, is one street open both ways.
     turned = first > second
     low, high = np.where(turned, second, first), np.where(turned, first, second)
     upward = np.where(turned, ways.backward[way], ways.forward[way])
@@ -178,14 +179,14 @@ def _chains(pieces: _Pieces, n_points: int) -> tuple[Ints, Ints, Bools]:
     Returns
     -------
     chain : ndarray of shape (s,)
-        For each piece the number of its chain.
+        Index of each piece's chain.
     rank : ndarray of shape (s,)
-        Its place within the chain.
+        The piece's position within the chain.
     turned : ndarray of shape (s,)
         Whether the piece runs against its chain.
     """
     count = len(pieces.first)
-    # A piece has two half-pieces: 2 s runs along it, 2 s + 1 against it.
+    # Piece s has two directed halves: 2 s runs along it, 2 s + 1 against it.
     tail = np.column_stack([pieces.first, pieces.second]).ravel()
     head = np.column_stack([pieces.second, pieces.first]).ravel()
     kind = np.column_stack([pieces.forward, pieces.backward, pieces.classes])
@@ -198,13 +199,13 @@ def _chains(pieces: _Pieces, n_points: int) -> tuple[Ints, Ints, Bools]:
     one, other = leaving[where[through]], leaving[where[through] + 1]
     same = np.all(speeds[one ^ 1] == speeds[other], axis=1) & (head[one] != head[other])
     one, other = one[same], other[same]
-    after = np.arange(2 * count)  # the half-piece that follows; at a junction, itself
+    after = np.arange(2 * count)  # the half that follows; at a junction, the half itself
     after[one ^ 1], after[other ^ 1] = other, one
     after = _open_rings(after)
     last, steps = _run_to_end(after)
-    # Of the two directions of a chain the one with the smaller last half-piece counts, so that all its pieces agree.
+    # All pieces of a chain must agree on its direction: the one that ends in the half with the smaller number.
     ahead, back = last[0::2], last[1::2]
-    turned = (ahead > back) & (pieces.backward > 0)  # a one-way chain runs as it is open
+    turned = (ahead > back) & (pieces.backward > 0)  # a one-way chain keeps its direction
     end = np.where(turned, back, ahead)
     rank = -np.where(turned, steps[1::2], steps[0::2])
     _, chain = np.unique(end, return_inverse=True)
@@ -212,7 +213,7 @@ def _chains(pieces: _Pieces, n_points: int) -> tuple[Ints, Ints, Bools]:
 
 
 def _open_rings(after: Ints) -> Ints:
-    """Cut rings without any junction at one place each, so that every chain has an end."""
+    """Cut each ring without junctions at one point, so that every chain has an end."""
     last, _ = _run_to_end(after)
     on_ring = np.flatnonzero(after[last] != last)
     if len(on_ring) == 0:
@@ -230,7 +231,7 @@ def _open_rings(after: Ints) -> Ints:
 
 
 def _run_to_end(after: Ints) -> tuple[Ints, Ints]:
-    """For each entry the last one reached by following, and in how many steps; by doubling the steps."""
+    """The last entry reached by following each one, and in how many steps (by pointer doubling)."""
     last = after.copy()
     steps = (after != np.arange(len(after))).astype(np.int64)
     for _ in range(int(np.ceil(np.log2(len(after) + 1))) + 1):
@@ -243,6 +244,7 @@ def _run_to_end(after: Ints) -> tuple[Ints, Ints]:
 
 
 def _assemble(ways: Ways, pieces: _Pieces, chains: tuple[Ints, Ints, Bools]) -> Network:
+    """Make an edge of every chain, with its length, speeds and points."""
     chain, rank, turned = chains
     order = np.lexsort((rank, chain))
     chain = chain[order]
@@ -250,7 +252,7 @@ def _assemble(ways: Ways, pieces: _Pieces, chains: tuple[Ints, Ints, Bools]) -> 
     second = np.where(turned, pieces.first, pieces.second)[order]
     begins = np.flatnonzero(np.diff(chain, prepend=-1))
     ends = np.append(begins[1:], len(chain)) - 1
-    # Each chain has the first point of every piece and the second of its last.
+    # A chain's points are the first point of every piece and the second of the last.
     at = np.arange(len(chain)) + np.cumsum(np.diff(chain, prepend=0))
     shape_starts = np.append(at[begins], len(chain) + len(begins))
     points = np.empty(shape_starts[-1], dtype=np.int64)
@@ -275,6 +277,7 @@ def _assemble(ways: Ways, pieces: _Pieces, chains: tuple[Ints, Ints, Bools]) -> 
 
 
 def _largest_part(whole: Network) -> tuple[Network, CutOff]:
+    """Keep the longest strongly connected part, with junctions renumbered along a curve."""
     count = len(whole.lonlat)
     two_way = whole.backward > 0
     tails = np.concatenate([whole.start, whole.end[two_way]])
@@ -284,7 +287,7 @@ def _largest_part(whole: Network) -> tuple[Network, CutOff]:
     within = part[whole.start] == part[whole.end]
     kept = part == np.bincount(part[whole.start], whole.metres * within).argmax()
     edges = kept[whole.start] & kept[whole.end]
-    # Neighbours on the map become neighbours in memory, which the search for shortest ways feels.
+    # Neighbours on the map become neighbours in memory, which makes the search for shortest paths faster.
     places = np.flatnonzero(kept)
     places = places[np.argsort(_along_a_curve(whole.lonlat[places]))]
     numbers = np.full(count, -1, dtype=np.int32)
@@ -306,7 +309,7 @@ def _largest_part(whole: Network) -> tuple[Network, CutOff]:
 
 
 def _along_a_curve(lonlat: Floats) -> Ints:
-    """The place of each point along a curve through the plane on which near points are near (Morton's)."""
+    """The position of each point on Morton's curve, along which neighbours stay close."""
     low, span = lonlat.min(axis=0), np.ptp(lonlat, axis=0).max() or 1.0
     cells = ((lonlat - low) / span * 65535).astype(np.int64)
     code = np.zeros(len(cells), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Read the streets of OpenStreetMap extracts (.osm.pbf, .osm) with pyosmium."""
+"""Read streets from OpenStreetMap extracts (.osm.pbf, .osm) with pyosmium."""
 
 import errno
 from array import array
@@ -18,38 +18,37 @@ from tkm_core.streets.ways import Ways, check_length, check_size
 from tkm_core.wording import counted
 
 TITLE = {"pbf": "OpenStreetMap (.osm.pbf)", "osm": "OpenStreetMap (.osm)"}
-ATTRIBUTION = "© OpenStreetMap contributors"  # their licence asks for it wherever the data are shown
+ATTRIBUTION = "© OpenStreetMap contributors"  # the licence requires it wherever the data are shown
 OFTEN = 10_000  # ways between two reports of progress
-PROLOG = 1 << 16  # bytes of XML before the first element
+PROLOG = 1 << 16  # bytes of XML searched for a document type declaration
 LARGEST_XML = 4 << 30  # bytes; a point takes about a hundred
-IN_MEMORY = (
-    128 << 20
-)  # bytes of a file whose nodes are kept in memory; those of larger ones go to the private folder
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk is full: no fault of the file
-OF_OSMIUM = (RuntimeError, ValueError, KeyError, OSError)  # what libosmium's errors arrive as
-SCALE = 1e7  # OpenStreetMap's coordinates are whole numbers of this part of a degree
+IN_MEMORY = 128 << 20  # bytes; the nodes of larger files are kept on disk, in the private folder
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk is full, which is not the file's fault
+OF_OSMIUM = (RuntimeError, ValueError, KeyError, OSError)  # how libosmium's errors appear in Python
+SCALE = 1e7  # OpenStreetMap's coordinates are whole multiples of 1e-7 degree
 
 
 def read_osm(source: Source, rules: Rules, *, name: str, progress: Progress = silent) -> Ways:
     """Read the streets that a mode may use.
 
-    The file is read twice, nodes first and then ways: whatever follows what in the file, and Overpass for instance
-    puts ways first, all is found.
+    The file is read twice, first the nodes and then the ways, so their order in the file does not matter; Overpass,
+    for instance, puts ways first.
 
     Parameters
     ----------
     source : Source
-        The opened file, of kind "pbf" or "osm"; its name is not looked at.
+        The opened file, of kind "pbf" or "osm"; its name does not matter.
     rules : Rules
-        Of the mode of travel.
+        Rules of the mode of travel.
     name : str
         What the planner calls the file.
     progress : callable, optional
-        Listener.
+        Called with the fraction done and a sentence.
     """
     stopped: list[BaseException] = []
 
     def report(fraction: float, text: str) -> None:
+        """Pass progress on, and remember an exception by which the caller stops the work."""
         try:
             progress(fraction, text)
         except BaseException as error:
@@ -65,7 +64,7 @@ def read_osm(source: Source, rules: Rules, *, name: str, progress: Progress = si
 
 @contextmanager
 def guarded(name: str, stopped: Collection[BaseException] = ()) -> Iterator[None]:
-    """Turn libosmium's errors into a sentence; those of a listener, and that the disk is full, pass as they are."""
+    """Turn libosmium's errors into a message; those of `progress`, and a full disk, pass unchanged."""
     try:
         yield
     except OF_OSMIUM as error:
@@ -78,7 +77,7 @@ def guarded(name: str, stopped: Collection[BaseException] = ()) -> Iterator[None
 
 
 def open_osm(source: Source, name: str) -> tuple[Any, Any, str]:
-    """Check a file before it is read: osmium itself, the file for it, and where it shall keep the nodes."""
+    """Check a file before it is read; return the osmium module, the file for it, and the kind of node store."""
     try:
         import osmium
     except ModuleNotFoundError as missing:
@@ -91,7 +90,7 @@ def open_osm(source: Source, name: str) -> tuple[Any, Any, str]:
 
 
 def _check_markup(source: Source, name: str) -> int:
-    """Refuse XML that is too large or declares entities; libosmium stops at those too, wherever they stand."""
+    """Refuse XML that is too large or declares entities; libosmium refuses those too, anywhere in the file."""
     if b"<!DOCTYPE" in bytes(source.data[:PROLOG]).upper():
         msg = f"“{name}” has a document type declaration, which no OpenStreetMap file needs: not opened."
         raise StreetsError(msg)
@@ -102,6 +101,7 @@ def _check_markup(source: Source, name: str) -> int:
 
 
 def _read(osmium: Any, file: Any, store: str, rules: Rules, name: str, progress: Progress) -> Ways:
+    """Read nodes and ways, and number the points that streets use."""
     progress(0.0, "Reading the points of the streets")
     table = osmium.index.create_map(store)
     places = osmium.NodeLocationsForWays(table)
@@ -126,12 +126,14 @@ def _read(osmium: Any, file: Any, store: str, rules: Rules, name: str, progress:
 
 def _with_highway(osmium: Any, file: Any, places: Any) -> Iterator[Any]:
     """The ways with the tag “highway”."""
-    wanted = osmium.filter.KeyFilter("highway")  # named, for the iterator does not keep it alive
+    # Kept in a variable, because the iterator does not keep it alive.
+    wanted = osmium.filter.KeyFilter("highway")
     with osmium.io.Reader(file, osmium.osm.WAY) as reader:
         yield from osmium.OsmFileIterator(reader, places, wanted)
 
 
 def _read_ways(found: Iterator[Any], rules: Rules, name: str, progress: Progress) -> Ways:
+    """Collect the ways that the mode may use, with speeds and classes."""
     points = array("q")
     starts, forward, backward, classes = [0], [], [], []
     numbers: dict[str, int] = {}
@@ -171,9 +173,9 @@ def _read_ways(found: Iterator[Any], rules: Rules, name: str, progress: Progress
 
 
 def _positions(osmium: Any, file: Any, table: Any, ids: Ints) -> Floats:
-    """Longitude and latitude of the nodes with the given numbers; NaN for those that are not there."""
+    """Longitude and latitude of the nodes with the given ids; NaN for missing ones."""
     lonlat = np.full((len(ids), 2), np.nan)
-    # Editors number new nodes below zero, which the table does not know; such files are small.
+    # Editors give new nodes negative ids, which the table does not know; such files are small.
     new = (
         {}
         if ids[0] >= 0

@@ -1,21 +1,21 @@
-"""Look through the blocks of a .osm.pbf file before it is read: complete, and not larger than it seems."""
+"""Check the blocks of a .osm.pbf file before it is read: complete, and not a decompression bomb."""
 
 from tkm_core.residents import Buffer
 from tkm_core.streets.rules import StreetsError
 
-LARGEST_BLOCK = 32 << 20  # bytes, by the definition of the format; also of the unpacked block
+LARGEST_BLOCK = 32 << 20  # bytes, packed or unpacked, by the definition of the format
 LARGEST_HEADER = 64 << 10
-ALWAYS_FINE = 32 << 20  # unpacked bytes of any file
-PACKING = 10  # times a file may grow when unpacked, beyond that; real ones grow two or three times
+ALWAYS_FINE = 32 << 20  # unpacked bytes that any file may have
+PACKING = 10  # highest compression ratio beyond that; real files have two or three
 LARGEST = 1 << 30  # unpacked bytes: an extract of some 400 MB, more than any city
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 def check_blocks(data: Buffer, name: str) -> int:
-    """Go from block to block without unpacking any.
+    """Go through all blocks without unpacking them, and add up their unpacked sizes.
 
-    A node may take as little as three bytes when unpacked, and well-packed nonsense a thousandth of that: what a file
-    unpacks to is what bounds memory.
+    Memory depends on the unpacked size: a node takes as little as three bytes unpacked, and malicious data may be
+    packed a thousand times smaller.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def check_blocks(data: Buffer, name: str) -> int:
     Returns
     -------
     int
-        Bytes of all blocks when unpacked.
+        Unpacked bytes of all blocks.
     """
     place, total = 0, 0
     most = min(LARGEST, max(ALWAYS_FINE, PACKING * len(data)))
@@ -54,7 +54,7 @@ def check_blocks(data: Buffer, name: str) -> int:
 
 
 def _fields(data: Buffer, place: int, end: int, most: int) -> dict[int, int]:
-    """The numbers among the fields of a message of a bounded size; of other fields only that they fit."""
+    """The numeric fields of a message of limited size; other fields are only checked to fit."""
     if end > len(data) or end - place > most:
         raise ValueError
     numbers = {}
@@ -75,7 +75,7 @@ def _fields(data: Buffer, place: int, end: int, most: int) -> dict[int, int]:
 
 
 def _number(data: Buffer, place: int) -> tuple[int, int]:
-    """A number of variable length, and where it ends."""
+    """A variable-length integer, and where it ends."""
     value = 0
     for shift in range(0, 64, 7):
         byte = data[place]

@@ -1,4 +1,4 @@
-"""Junctions where a facility could stand: near people, thinned out, with their neighbours."""
+"""Choose junctions where a facility could be built: near people and evenly spread."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from tkm_core.arrays import Floats, Ints
 from tkm_core.streets.joining import FAR, Joined
 from tkm_core.streets.network import Network
 
-NEAR = FAR  # metres from a resident: junctions within them are near people
+NEAR = FAR  # metres: a junction is near people if a resident lives within this distance
 
 
 def near_people(network: Network, junctions_xy: Floats, people: Joined) -> Ints:
@@ -20,12 +20,12 @@ def near_people(network: Network, junctions_xy: Floats, people: Joined) -> Ints:
 
 
 def thin_out(junctions: Ints, xy: Floats, people_xy: Floats, weights: Floats, at_most: int) -> Ints:
-    """At most so many junctions, spread evenly: in each cell of a grid the one nearest to its people's middle.
+    """At most `at_most` junctions, evenly spread: in each cell of a grid, the one nearest to its people's middle.
 
     Parameters
     ----------
     junctions : ndarray of shape (c,)
-        Their numbers.
+        Their indices.
     xy : ndarray of shape (c, 2)
         Where they are, in metres.
     people_xy, weights : ndarray
@@ -60,12 +60,13 @@ def thin_out(junctions: Ints, xy: Floats, people_xy: Floats, weights: Floats, at
 
 
 def _cells(xy: Floats, low: Floats, size: float) -> Ints:
+    """The number of the grid cell that each point lies in."""
     column, row = np.floor((xy - low) / size).astype(np.int64).T
     return column * (1 << 31) + row
 
 
 def neighbours(network: Network, junctions: Ints) -> Ints:
-    """The junctions one edge away from the given ones, in either direction, those themselves left out."""
+    """The junctions one edge away from the given ones, in either direction, without those themselves."""
     given = np.zeros(len(network.lonlat), dtype=bool)
     given[junctions] = True
     reached = np.zeros(len(network.lonlat), dtype=bool)

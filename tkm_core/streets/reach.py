@@ -1,4 +1,4 @@
-"""The way between two places, and what can be reached from places within some minutes."""
+"""Routes between two places, and catchments (isochrones) around places."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from tkm_core.streets.network import Network, lengths
 from tkm_core.streets.travel import Graph
 
 AROUND = 60.0  # metres on either side of a street that count as reached: about half a block
-SMALL_HOLE = 100_000.0  # square metres: the inside of a block, not worth a hole in the outline
+SMALL_HOLE = 100_000.0  # square metres: smaller holes, such as the inside of a block, are filled
 FINE = 10.0  # metres by which the outline of a catchment may be simplified
 
 
 @dataclass(frozen=True)
 class Route:
-    """The way from one place to another.
+    """A route from one place to another.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Route:
     minutes : float
         Travel time.
     metres : float
-        Length of that way, which is the quickest and not always the shortest.
+        Length of the route, which is the quickest and not always the shortest.
     """
 
     lonlat: Floats
@@ -40,16 +40,16 @@ class Route:
 
 @dataclass(frozen=True)
 class Catchment:
-    """What is reached within some minutes.
+    """The area that can be reached within a number of minutes.
 
     Attributes
     ----------
     minutes : float
         The limit.
     edges : ndarray of int
-        The edges of which at least a part is reached.
+        The edges that are reached at least in part.
     metres : float
-        Length of street that is reached.
+        Total length of the streets reached.
     polygons : list of ndarray of shape (q, 2)
         Outlines in longitude and latitude; a hole follows its outline and runs the other way round.
     shape : MultiPolygon of shapely
@@ -64,7 +64,7 @@ class Catchment:
 
 
 def trace(graph: Graph, cost: Floats, source: Joined, target: Joined) -> list[tuple[int, float, float]]:
-    """The stretches of the cheapest way: edge, and metres along it from where to where.
+    """The cheapest path as stretches of edges: edge, and metres along it from start to end.
 
     Parameters
     ----------
@@ -108,11 +108,12 @@ def trace(graph: Graph, cost: Floats, source: Joined, target: Joined) -> list[tu
 
 
 def _times(per_metre: float, metres: float) -> float:
+    """Cost of some metres; 0 for no metres, even where a metre costs infinity."""
     return float(per_metre * metres) if metres > 0 else 0.0
 
 
 class _Arrivals:
-    """The edges by which one arrives at a junction."""
+    """The edges that lead to each junction."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -121,7 +122,7 @@ class _Arrivals:
         self.ends, self.starts = graph.end[self.at_end], graph.start[self.at_start]
 
     def before(self, junction: int, cost: Floats) -> tuple[int, tuple[int, float, float]]:
-        """The junction before this one on the cheapest way, and the edge between."""
+        """The junction before this one on the cheapest path, and the edge between them."""
         graph = self.graph
         low, high = np.searchsorted(self.ends, [junction, junction + 1])
         ahead = self.at_end[low:high]
@@ -138,7 +139,7 @@ class _Arrivals:
 
 
 def draw(network: Network, stretches: list[tuple[int, float, float]]) -> Floats:
-    """The points of stretches of edges, one after the other, in longitude and latitude."""
+    """The points of successive stretches of edges, in longitude and latitude."""
     pieces = []
     for edge, start, end in stretches:
         shape = network.shape[network.shape_starts[edge] : network.shape_starts[edge + 1]]
@@ -151,7 +152,7 @@ def draw(network: Network, stretches: list[tuple[int, float, float]]) -> Floats:
 
 
 def _part(points: Floats, along: Floats, begin: float, end: float) -> Floats:
-    """The points of a line from one share of its length to another."""
+    """The part of a line between two fractions of its length."""
     low, high = begin * along[-1], end * along[-1]
     inner = points[(along > low) & (along < high)]
     ends = np.column_stack([np.interp([low, high], along, points[:, axis]) for axis in (0, 1)])
@@ -166,7 +167,7 @@ def catchments(
     limits: Sequence[float],
     around: float = AROUND,
 ) -> list[Catchment]:
-    """What is reached within some minutes of any of the sources, for each limit.
+    """The area that can be reached from any of the sources, for each limit.
 
     Parameters
     ----------
@@ -185,7 +186,7 @@ def catchments(
     """
     found: dict[float, Catchment] = {}
     inner, covered = shapely.MultiPolygon(), np.zeros(len(graph.metres), dtype=bool)
-    for minutes in sorted(set(limits)):  # from the inside outwards: what is covered need not be merged again
+    for minutes in sorted(set(limits)):  # from small to large, so that each builds on the one before
         edges, begins, ends, whole = _reached(graph, cost, sources, minutes)
         new = ~covered[edges]
         lines = _cut(
@@ -209,7 +210,7 @@ def catchments(
 def _reached(
     graph: Graph, cost: Floats, sources: Joined, minutes: float
 ) -> tuple[npt.NDArray[Any], Floats, Floats, Bools]:
-    """Stretches of edges that are reached: edge, and metres from where to where; and which edges are so as a whole."""
+    """Stretches of edges that are reached (edge, start and end in metres), and which edges are reached completely."""
     left = minutes - cost
     ahead = np.minimum(np.maximum(left[graph.start], 0) / graph.along, graph.metres)
     back = np.minimum(np.maximum(left[graph.end], 0) / graph.against, graph.metres)
@@ -233,7 +234,7 @@ def _reached(
 
 
 def _without_small_holes(area: Any) -> Any:
-    """The same area with the insides of blocks filled, where there is no street but which are surrounded."""
+    """The same area with small holes filled, such as the inside of a block surrounded by streets."""
     filled = []
     for polygon in shapely.get_parts(area):
         holes = [ring for ring in polygon.interiors if shapely.Polygon(ring).area >= SMALL_HOLE]
@@ -242,7 +243,7 @@ def _without_small_holes(area: Any) -> Any:
 
 
 def _covered(edges: npt.NDArray[Any], begins: Floats, ends: Floats) -> float:
-    """The length that stretches of edges cover together, each place counted once."""
+    """The total length of stretches of edges, with overlaps counted once."""
     order = np.lexsort((begins, edges))
     total, current, upto = 0.0, -1, 0.0
     for edge, begin, end in zip(edges[order].tolist(), begins[order], ends[order], strict=True):
@@ -254,7 +255,7 @@ def _covered(edges: npt.NDArray[Any], begins: Floats, ends: Floats) -> float:
 
 
 def _cut(lines: npt.NDArray[Any], begins: Floats, ends: Floats) -> npt.NDArray[Any]:
-    """Parts of lines, from one share of their length to another."""
+    """The parts of lines between two fractions of their lengths."""
     cut = lines.copy()
     for place in np.flatnonzero((begins > 0) | (ends < 1)):
         points = shapely.get_coordinates(lines[place])

@@ -1,4 +1,4 @@
-"""What was understood of a road file, for planners to read."""
+"""Report on a road file that was read, in sentences for planners."""
 
 from dataclasses import dataclass, field
 
@@ -18,17 +18,17 @@ class StreetsReport:
     ways_read, ways_used : int
         Streets in the file, and those open to the mode.
     junctions, edges : int
-        Of the network that is used.
+        Size of the network.
     km : float
         Length of its streets.
     parts_cut_off, junctions_cut_off, km_cut_off :
-        What is left out because one cannot get there from the rest, or cannot get back.
+        What is left out because it cannot be reached from the rest, or the rest from it.
     unknown_limits : dict
         Speed limits that could not be understood, with how often they occur.
     warnings, notes : list of str
-        What to check, and what is good to know.
+        What the planner should check, and what is good to know.
     columns : tuple of str
-        Of a layer of lines: those that can be chosen for the class, the direction and the speed of a street.
+        Columns of a layer of lines that can be chosen as the class, direction and speed of a street.
     """
 
     file_format: str
@@ -50,7 +50,7 @@ class StreetsReport:
         share = self.km_cut_off / max(self.km + self.km_cut_off, 1e-9)
         if share > 0.2:
             self.warnings.append(
-                f"{share:.0%} of the streets hang together with nothing else and are left out. Lines only meet where "
+                f"{share:.0%} of the streets are not connected to the rest and are left out. Lines only meet where "
                 "they share a point: check that the streets are joined at crossings."
             )
         if self.unknown_limits:
@@ -69,7 +69,7 @@ class StreetsReport:
         ]
         if self.parts_cut_off:
             lines.append(
-                f"Left out: {counted(self.parts_cut_off, 'part')} with {self.km_cut_off:,.1f} km "
-                "from which one cannot get to the rest, or not back."
+                f"Left out: {counted(self.parts_cut_off, 'part')} with {self.km_cut_off:,.1f} km of streets "
+                "that cannot be reached from the rest, or from which the rest cannot be reached."
             )
         return "\n".join(lines + self.warnings + self.notes)

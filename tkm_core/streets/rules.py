@@ -1,4 +1,4 @@
-"""Read the table of rules: who may use which street, in which direction, and how fast."""
+"""Rules of travel: who may use which street, in which direction, and how fast."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 TABLE = Path(__file__).with_name("rules.toml")
-FASTEST = 200.0  # km/h; what claims to be faster is no speed limit
+FASTEST = 200.0  # km/h; a higher number is not a speed limit
 SLOWEST = 0.5  # km/h
 NUMBER = re.compile(r"(\d+(?:[.,]\d+)?)\s*([a-z/]*)")
 LOOKED_AT = ("highway", "area", "junction", "maxspeed", "maxspeed:forward", "maxspeed:backward")
@@ -20,9 +20,9 @@ ZONE = re.compile(r"zone:?\s*(\d+)$")
 
 
 class StreetsError(ValueError):
-    """A road file, or a question to it, that cannot be used; the message is a sentence for the planner.
+    """A road file or an argument that cannot be used; the message is a sentence for the planner.
 
-    ``needs`` names the argument of `load_streets` that would help, ``suggestions`` what it could be.
+    ``needs`` names the argument of `load_streets` that would help, ``suggestions`` possible values.
     """
 
     def __init__(self, message: str, *, needs: str | None = None, suggestions: tuple[str, ...] = ()) -> None:
@@ -33,6 +33,7 @@ class StreetsError(ValueError):
 
 @cache
 def _own_table() -> dict[str, Any]:
+    """The rules that come with the package."""
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 
@@ -58,9 +59,9 @@ class Rules:
     table : dict
         The whole table, as in rules.toml.
     unknown_limits : Counter
-        Speed limits met so far that mean nothing to the table.
+        Speed limits found so far that the table does not know.
     keys : tuple of str
-        The tags that are looked at.
+        The tags that matter.
     """
 
     mode: str
@@ -79,7 +80,7 @@ class Rules:
         self._refused = {key: set(entries) for key, entries in own.get("closed_if", {}).items()}
 
     def speeds(self, tags: Mapping[str, str]) -> tuple[float, float]:
-        """Speeds in km/h along a street and against it; 0 where it is closed.
+        """Speeds in km/h along a street and against it; 0 if it is closed.
 
         Examples
         --------
@@ -102,6 +103,7 @@ class Rules:
         return (ahead if forward else 0.0), (back if backward else 0.0)
 
     def _may_pass(self, tags: Mapping[str, str], usual: bool) -> bool:  # noqa: FBT001 - private
+        """Whether the mode may use a street: the usual answer for its class, changed by access tags."""
         may = usual and not any(tags.get(key) in entries for key, entries in self._refused.items())
         for place, key in enumerate(self._own["access"]):
             value = tags.get(key)
@@ -112,7 +114,7 @@ class Rules:
         return may
 
     def _directions(self, tags: Mapping[str, str], *, one_way: bool) -> tuple[bool, bool]:
-        """Whether a street is open along its points, and against them."""
+        """Whether a street is open in the direction of its points, and against it."""
         found = None
         if self._own["roundabouts"]:
             round_about = tags.get("junction") in self._values["roundabout"]
@@ -125,7 +127,7 @@ class Rules:
         return (True, True) if any(opposite) else found
 
     def direction(self, value: object) -> tuple[bool, bool] | None:
-        """What a value of a one-way tag or column means; None for nothing known.
+        """Whether a value of a one-way tag or column leaves a street open along and against it; None if unknown.
 
         Examples
         --------
@@ -144,6 +146,7 @@ class Rules:
         return (True, True) if word in self._values["both"] else None
 
     def _limit(self, tags: Mapping[str, str], side: str) -> float | None:
+        """The speed limit in km/h as far as it matters to the mode; None if there is none."""
         share = float(self._own["maxspeed"])
         if share <= 0:
             return None
@@ -154,14 +157,14 @@ class Rules:
         return None if limit is None else max(share * limit, SLOWEST)
 
     def read_limit(self, text: object, unit: float = 1.0) -> float | None:
-        """A speed limit in km/h; None, and noted, where it cannot be understood.
+        """A speed limit in km/h; None if it cannot be understood, which is recorded.
 
         Parameters
         ----------
         text : object
             As in the tag ``maxspeed``, or a number from a column.
         unit : float
-            Km/h in one unit of a number that states none.
+            Km/h in one unit of a number without a unit.
 
         Examples
         --------
@@ -175,16 +178,13 @@ class Rules:
         known = [limit for limit in found if limit is not None]
         if known:
             return min(known)
-        if len(self.unknown_limits) < 1000 and str(text) not in (
-            "0",
-            "0.0",
-            "nan",
-            "",
-        ):  # 0 stands for unknown
+        # 0 stands for unknown.
+        if len(self.unknown_limits) < 1000 and str(text) not in ("0", "0.0", "nan", ""):
             self.unknown_limits[str(text)[:40]] += 1
         return None
 
     def _read_one(self, text: str, unit: float) -> float | None:
+        """One speed limit: a word of the table, a zone, or a number with or without a unit."""
         words = self.table["maxspeed"]
         limit = words.get(text, words.get(text.rpartition(":")[2]))
         if limit is None and (zone := ZONE.search(text.lower())):
@@ -223,7 +223,7 @@ def load_rules(mode: str, rules: str | Path | Mapping[str, Any] | None = None) -
         sound = all(SLOWEST <= speed <= FASTEST for speed in given)
         float(made._own["maxspeed"])
     except (TypeError, ValueError, AttributeError, KeyError) as error:
-        msg = f"The rules are not of the form of rules.toml: {error}."
+        msg = f"The rules do not have the form of rules.toml: {error}."
         raise StreetsError(msg, needs="rules") from error
     if not sound:
         msg = f"The rules have a speed that is not between {SLOWEST:g} and {FASTEST:g} km/h."
@@ -232,6 +232,7 @@ def load_rules(mode: str, rules: str | Path | Mapping[str, Any] | None = None) -
 
 
 def _read_changes(path: str | Path) -> dict[str, Any]:
+    """Changes to the rules, from a TOML file."""
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -240,12 +241,12 @@ def _read_changes(path: str | Path) -> dict[str, Any]:
 
 
 def _change(table: dict[str, Any], changes: Mapping[str, Any], where: str) -> None:
-    """Put changes into a table, level by level; a part that the table does not have is refused."""
+    """Apply changes to a table, level by level; an entry that the table does not have is refused."""
     for key, value in changes.items():
         place = f"{where}.{key}".lstrip(".")
         free = where in ("classes", "maxspeed", "maxspeed_units") or where.startswith("classes.")
         if key not in table and not free:
-            msg = f"The rules have no part “{place}”. See rules.toml for what there is."
+            msg = f"The rules have no part “{place}”. See rules.toml for the parts there are."
             raise StreetsError(msg, needs="rules")
         if isinstance(table.get(key), dict):
             if not isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The streets of the sample cities that have some."""
+"""Streets of the sample cities."""
 
 from tkm_core.progress import Progress
 from tkm_core.residents import SAMPLES, find_sample
@@ -17,7 +17,7 @@ def sample_streets(key: str, *, mode: str = "walk", progress: Progress | None = 
     mode : {"walk", "bicycle", "car"}
         How people travel.
     progress : callable, optional
-        Called with the fraction done and a sentence; what it raises ends the work.
+        Called with the fraction done and a sentence; an exception it raises stops the work.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Travel times and distances between many places, in parallel."""
+"""Tables of travel times and distances between many places, computed in parallel."""
 
 import os
 from collections.abc import Callable
@@ -16,16 +16,16 @@ from tkm_core.streets.network import Network
 from tkm_core.streets.rules import StreetsError
 
 LARGEST_TABLE = 4 << 30  # bytes
-BLOCK = 400_000  # junctions searched between two looks at whether the work was cancelled
+BLOCK = 400_000  # junctions searched between two checks for cancellation
 DIRECTIONS = ("there", "back")
 
 
 @dataclass(frozen=True)
 class Graph:
-    """The network as the search needs it, for one measure and one direction.
+    """The network in the form that the search needs, for one measure and one direction.
 
-    ``along`` and ``against`` are what a metre of an edge costs, in minutes or metres, infinite where it is closed;
-    ``arc_head`` and ``arc_cost`` are what leaves each junction, from ``first_arc[j]`` to ``first_arc[j + 1]``.
+    ``along`` and ``against`` are the cost of a metre of each edge, in minutes or metres, infinite if it is closed.
+    The arcs that leave junction j are ``arc_head`` and ``arc_cost`` from ``first_arc[j]`` to ``first_arc[j + 1]``.
     """
 
     first_arc: Ints
@@ -40,7 +40,7 @@ class Graph:
 
 
 def make_graph(network: Network, pace: float, *, measure: str, reverse: bool) -> Graph:
-    """Prepare the search.
+    """Build the graph for the search.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ def make_graph(network: Network, pace: float, *, measure: str, reverse: bool) ->
     pace : float
         Walking speed in km/h, for the straight way between a place and the street.
     measure : {"minutes", "metres"}
-        What a way costs.
+        What a path costs.
     reverse : bool
-        Search from where ways end, against the traffic.
+        Search backwards, from the ends of the paths.
     """
     with np.errstate(divide="ignore"):
         if measure == "minutes":
@@ -89,24 +89,24 @@ def cost_table(
     dtype: npt.DTypeLike = np.float64,
     progress: Progress | None = None,
 ) -> npt.NDArray[Any]:
-    """The cost of the cheapest way between every row and every column.
+    """The cost of the cheapest path between every row and every column.
 
-    The search starts from whichever are fewer; where those are the columns, it runs against the traffic.
+    The search starts from whichever are fewer; from the columns, it runs backwards.
 
     Parameters
     ----------
     graph_of : callable
-        Gives the graph, or with True the reversed one.
+        Returns the graph, or the reversed one for True.
     rows, columns : Joined
         Places.
     direction : {"there", "back"}
         From the rows to the columns, or from the columns to the rows.
     limit : float, optional
-        Ways that cost more are infinite, and are not searched.
+        More expensive paths are not searched and become infinite.
     dtype : dtype
         float64 or float32.
     progress : callable, optional
-        Listener; what it raises ends the work.
+        Called with the fraction done and a sentence; an exception it raises stops the work.
     """
     if direction not in DIRECTIONS:
         msg = f"direction must be “there” or “back”, not {direction!r}."
@@ -133,6 +133,7 @@ def cost_table(
     most = np.inf if limit is None else float(limit)
 
     def run(part: slice) -> int:
+        """Search from some of the sources and fill their part of the table."""
         out = np.empty((len(sources.edge[part]), len(targets)))
         _search(graph, sources.take(part), targets, most, out)
         if swap:
@@ -141,7 +142,7 @@ def cost_table(
             table[part] = out
         return len(out)
 
-    # Enough parts for every thread, and none so long that a cancelled job goes on, or so wide that it fills memory.
+    # Parts for every thread, short enough to be cancelled soon and narrow enough for memory.
     size = max(1, min(BLOCK // (len(graph.first_arc) + len(targets)), len(sources) // (os.cpu_count() or 1)))
     parts = [slice(begin, begin + size) for begin in range(0, len(sources), size)]
     _run_all(run, parts, len(sources), never_falling(progress))
@@ -149,9 +150,8 @@ def cost_table(
 
 
 def _search(graph: Graph, sources: Joined, targets: Joined, limit: float, out: Floats) -> None:
-    from tkm_core.streets.compiled import (
-        search,
-    )  # compiled at the first call, for which nobody who only reads a file waits
+    """Fill `out` with the costs from every source to every target."""
+    from tkm_core.streets.compiled import search  # numba is loaded only when it is needed
 
     search(
         graph.first_arc, graph.arc_head, graph.arc_cost,
@@ -163,7 +163,7 @@ def _search(graph: Graph, sources: Joined, targets: Joined, limit: float, out: F
 
 
 def _run_all(run: Callable[[slice], int], parts: list[slice], total: int, progress: Progress) -> None:
-    """Run the parts on all cores, reporting as they end; an error or a cancellation ends the rest."""
+    """Run the parts on all cores and report progress; an error or a cancellation stops the rest."""
     done = 0
     threads = min(os.cpu_count() or 1, len(parts))
     with ThreadPoolExecutor(threads, thread_name_prefix="streets") as pool:

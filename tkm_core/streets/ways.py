@@ -1,4 +1,4 @@
-"""Streets as a file has them: lines through shared points, with a speed in each direction."""
+"""Streets as read from a file: lines through shared points, with a speed in each direction."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ import numpy.typing as npt
 from tkm_core.arrays import Floats, Ints
 from tkm_core.streets.rules import StreetsError
 
-MOST_POINTS = 10_000_000  # of all streets together: each takes about 400 bytes while the network is built
+MOST_POINTS = 10_000_000  # of all streets; each takes about 400 bytes while the network is built
 LONGEST_WAY = 100_000  # points of one line; OpenStreetMap allows 2,000
 
 
@@ -19,23 +19,23 @@ class Ways:
     Attributes
     ----------
     lonlat : ndarray of shape (p, 2)
-        Longitude and latitude of every point; NaN where the file does not have it.
+        Longitude and latitude of every point; NaN if missing from the file.
     points : ndarray of int
-        The points of all lines, one line after the other.
+        Indices of the points of all lines, one line after another.
     starts : ndarray of shape (w + 1,)
         Where in `points` each line begins; the last entry is the end.
     forward, backward : ndarray of shape (w,)
-        Speed in km/h along and against the line; 0 where it is closed.
+        Speed in km/h along and against the line; 0 if closed.
     classes : ndarray of shape (w,)
-        The number of each line's class in `class_names`.
+        Index of each line's class in `class_names`.
     class_names : list of str
         Classes of streets, for drawing.
     read : int
-        Lines that were read as streets, also those closed to the mode.
+        Number of streets in the file, including those closed to the mode.
     notes : list of str
         What a planner should know about how the file was understood.
     columns : tuple of str
-        Of a layer of lines, whatever is in them.
+        All columns of a layer of lines.
     """
 
     lonlat: Floats
@@ -56,13 +56,13 @@ def check_length(points: int, name: str) -> None:
     if points > LONGEST_WAY:
         msg = (
             f"“{name}” has a street with {points:,} points; {LONGEST_WAY:,} is the most. "
-            "That is no street: check how the file was made, or split the line."
+            "That is not a street: check how the file was made, or split the line."
         )
         raise StreetsError(msg)
 
 
 def check_size(points: int, name: str) -> None:
-    """Refuse more streets than memory is meant to hold."""
+    """Refuse a file with more points than memory allows."""
     if points > MOST_POINTS:
         msg = (
             f"“{name}” has streets with more than {MOST_POINTS:,} points, which is more than a city or a region. "

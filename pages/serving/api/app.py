@@ -20,15 +20,15 @@ from tkm_core.version import VERSION
 LOG = logging.getLogger(__name__)
 UNEXPECTED = "Something went wrong here that should not have. It is in the server's log."
 ABOUT = """What the pages of EvenReach do, for programs: upload where people live, plan, save scenarios, read their
-figures and take files along. The same workers, limits and log as for the pages.
+figures and download files. It uses the same workers, limits and log as the pages.
 
-Where people sign in, every call needs a person's token. Where nobody does, a project belongs to whoever has its key.
-A problem is answered with a sentence in `detail`."""
+Where people sign in, every call needs a person's token. Where nobody signs in, a project belongs to whoever has its
+key. When something is wrong, `detail` in the answer says what."""
 SAID = {
     400: "What was sent cannot be read.",
-    401: "Who calls is not known.",
-    403: "The caller may look, but not do this.",
-    404: "It does not exist, or is not for the caller.",
+    401: "The caller is not known.",
+    403: "The caller is not allowed to do this.",
+    404: "It does not exist, or the caller may not see it.",
     409: "Somebody else changed it first.",
     413: "Too large.",
     422: "What was sent cannot be used.",

@@ -20,7 +20,7 @@ from pages.serving.store import NOBODY, Actor, store
 from tkm_core.progress import Progress
 
 T = TypeVar("T")
-LOOK = 0.5  # seconds between two looks whether the caller is still there
+LOOK = 0.5  # seconds between two checks that the caller is still there
 QUICK, LONG = 16, 64  # calls that are worked on at once: what only asks the store, and what plans or reads
 BEARER = HTTPBearer(
     auto_error=False, description="A person's token: made, and withdrawn, on the Scenarios page of the app."
@@ -28,13 +28,13 @@ BEARER = HTTPBearer(
 KEY = APIKeyHeader(
     name="X-Project-Key",
     auto_error=False,
-    description="The secret of a link to a project: what stands after `project=` in that link.",
+    description="The secret of a link to a project: what follows `project=` in that link.",
 )
 ELSEWHERE = "Pages of other sites cannot call this server."
 SIGN_IN = (
-    "This server wants a person's token: Authorization: Bearer evenreach_... Make one on the Scenarios page."
+    "This server needs a person's token: Authorization: Bearer evenreach_... Make one on the Scenarios page."
 )
-UNKNOWN = "This token opens nothing: it has expired, was withdrawn, or is not one of this server's."
+UNKNOWN = "This token does not work: it has expired, was withdrawn, or belongs to another server."
 
 
 class GoneError(Exception):
@@ -50,11 +50,11 @@ class Caller:
     request: Request
 
     async def quick(self, work: Callable[[], T]) -> T:
-        """What the store answers, from a thread."""
+        """Ask the store, in a thread."""
         return await run_sync(work, limiter=_limiter(QUICK))
 
     async def long(self, work: Callable[[Progress], T]) -> T:
-        """What takes a while, from a thread; it ends when the caller hangs up.
+        """Do long work in a thread; it ends when the caller hangs up.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class Caller:
 
 @cache
 def _limiter(most: int) -> anyio.CapacityLimiter:
-    """Threads of the API's own: however many call, pages keep theirs."""
+    """Threads for the API alone: however many calls there are, the pages keep theirs."""
     return anyio.CapacityLimiter(most)
 
 

@@ -15,12 +15,12 @@ Name = Annotated[str, Field(max_length=NAME)]
 Note = Annotated[str, Field(max_length=NOTE)]
 Id = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.-]+$")]
 Version = Annotated[
-    int, Field(ge=1, le=2**31 - 2, description="Of what you saw: 409 if it has changed since.")
+    int, Field(ge=1, le=2**31 - 2, description="The version that you saw; 409 if it has changed since.")
 ]
 
 
 class Message(BaseModel):
-    """What is not known is refused: a misspelt setting would be none."""
+    """Unknown fields are refused: a misspelt setting would have no effect."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -64,7 +64,7 @@ class DatasetAnswer(BaseModel):
 
     @classmethod
     def of(cls, found: Dataset) -> "DatasetAnswer":
-        """As the store has it."""
+        """Make it from the store's record."""
         return cls(
             token=found.token,
             kind=found.kind,
@@ -77,27 +77,79 @@ class DatasetAnswer(BaseModel):
 
 
 class UploadAnswer(DatasetAnswer):
-    """A new upload, with what was understood of its files."""
+    """A new upload, with what was understood of its files; its kind is places for sites and zones."""
 
     rows: int
     total_people: float
     remarks: list[str]
 
 
+class Pin(Message):
+    """A place in degrees at which one of the new facilities stands."""
+
+    lon: Annotated[float, Field(ge=-180, le=180)]
+    lat: Annotated[float, Field(ge=-85, le=85)]
+
+
 class PlanWish(Message):
-    """What is to be planned, as on the Plan page."""
+    """What to plan, as on the Plan page, and the rules the plan has to follow, as on the Sites page."""
 
     dataset: Annotated[Id, Field(description="The key of a sample, or the token of an upload.")]
     k: Annotated[int, Field(ge=0, le=MOST_FACILITIES, description="New facilities.")]
     t: Annotated[
         Annotated[float, Field(ge=0, allow_inf_nan=False)] | Literal["inf"],
-        Field(description="The fairness dial: from 0, the lowest average, upwards; inf: the farthest alone."),
+        Field(
+            description="The fairness dial: from 0, the lowest average, upwards; at inf only the longest trip counts."
+        ),
     ] = 0.25
     existing: Annotated[Id | None, Field(description="The token of existing facilities.")] = None
     closed: Annotated[
         list[Annotated[int, Field(ge=1, le=1_000_000)]],
         Field(max_length=200, description="Existing facilities that close, counted from 1."),
     ] = []
+    pins: Annotated[
+        list[Pin],
+        Field(
+            max_length=MOST_FACILITIES, description="Where some of the k new facilities stand; fewer than k."
+        ),
+    ] = []
+    places: Annotated[
+        Id | None,
+        Field(
+            description="Where facilities may stand: a token of sites and zones, or sample for the sample's sites."
+        ),
+    ] = None
+    by: Annotated[
+        Literal["straight", "walk", "bicycle", "car", "table"],
+        Field(
+            description="How distances are measured: in a straight line, along streets, or by a travel table."
+        ),
+    ] = "straight"
+    roads: Annotated[Id | None, Field(description="The token of a road file; a sample may have its own.")] = (
+        None
+    )
+    measure: Annotated[Literal["minutes", "metres"], Field(description="Along streets.")] = "minutes"
+    direction: Annotated[
+        Literal["there", "back"],
+        Field(description="Along streets: people travel there, or the service drives out."),
+    ] = "there"
+    table: Annotated[
+        Id | None,
+        Field(
+            description="The token of a travel table, or sample: its names are those of residents and sites."
+        ),
+    ] = None
+    most: Annotated[int, Field(ge=0, le=10**9, description="Most people a facility serves; 0: no limit.")] = 0
+    least: Annotated[int, Field(ge=0, le=10**9, description="Fewest people a facility serves.")] = 0
+    equal_groups: Annotated[bool, Field(description="Whether every group counts the same in placing.")] = (
+        False
+    )
+    criterion: Annotated[
+        Literal["city", "cluster"],
+        Field(
+            description="Which plan wins at each t: by the city-wide cost, or without rules by the tilted SSE."
+        ),
+    ] = "city"
 
 
 class FacilityAnswer(BaseModel):
@@ -105,14 +157,18 @@ class FacilityAnswer(BaseModel):
 
     number: int
     name: str
-    new: bool
+    kind: Literal["new", "pinned", "existing"]
     lon: float
     lat: float
     people: float
 
 
 class PlanAnswer(BaseModel):
-    """A plan at one setting of the dial; measures are in metres, or in powers of them."""
+    """A plan at one setting of the dial; measures are in `unit` (m or min), or in powers of it.
+
+    `rules` and `remarks` say what the plan follows, `proof` how good it is proven to be. `link` is empty where no page
+    shows such a plan.
+    """
 
     dataset: str
     k: int
@@ -124,22 +180,35 @@ class PlanAnswer(BaseModel):
     measures_compared_with: dict[str, float]
     dial: list[float | Literal["inf"]]
     curve: dict[str, list[float]]
+    unit: str
+    rules: list[str]
+    remarks: list[str]
+    proof: str
     link: str
 
 
 class NewProject(Message):
-    """A project that is to be made."""
+    """A project to be made."""
 
     name: Name
     note: Note = ""
 
 
-class ProjectChange(Message):
-    """What is to be changed of a project."""
+class Change(Message):
+    """Changes to what has a name and a note; whatever is not given stays."""
 
     version: Version
     name: Name | None = None
     note: Note | None = None
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What is to be changed."""
+        return self.model_dump(exclude={"version"}, exclude_none=True)
+
+
+class ProjectChange(Change):
+    """Changes to a project."""
 
 
 class ProjectAnswer(BaseModel):
@@ -156,7 +225,7 @@ class ProjectAnswer(BaseModel):
 
     @classmethod
     def of(cls, found: Project) -> "ProjectAnswer":
-        """As the store has it."""
+        """Make it from the store's record."""
         return cls(
             id=found.id,
             name=found.name,
@@ -189,7 +258,7 @@ class EventAnswer(BaseModel):
 
     @classmethod
     def of(cls, found: Event) -> "EventAnswer":
-        """As the store has it."""
+        """Make it from the store's record."""
         return cls(
             at=_time(found.at),
             author=found.author,
@@ -205,27 +274,26 @@ class NewScenario(Message):
     plan: PlanWish
     project: Id | None = None
     title: Name = ""
-    name: Annotated[Name, Field(description="By default what the plan is: 6 facilities, t = 0.25.")] = ""
+    name: Annotated[
+        Name, Field(description="By default what the plan is, as in: 6 facilities, t = 0.25.")
+    ] = ""
     note: Note = ""
     parent: Annotated[Id | None, Field(description="The scenario it goes on from.")] = None
 
 
-class ScenarioChange(Message):
-    """What is to be changed of a scenario."""
-
-    version: Version
-    name: Name | None = None
-    note: Note | None = None
+class ScenarioChange(Change):
+    """Changes to a scenario."""
 
 
 class ScenarioAnswer(BaseModel):
-    """A saved plan: its settings, and its measures in metres, or in powers of them."""
+    """A saved plan: its settings, and its measures in `unit` (m or min), or in powers of it."""
 
     id: str
     project: str
     name: str
     note: str
     settings: dict[str, str]
+    unit: str
     measures: dict[str, float]
     curve: dict[str, list[float]]
     parent: str
@@ -238,13 +306,14 @@ class ScenarioAnswer(BaseModel):
 
     @classmethod
     def of(cls, found: Scenario) -> "ScenarioAnswer":
-        """As the store has it."""
+        """Make it from the store's record."""
         return cls(
             id=found.id,
             project=found.project_id,
             name=found.name,
             note=found.note,
             settings=dict(found.settings),
+            unit=found.figures.get("facts", {}).get("unit", "m"),
             measures=found.figures.get("measures", {}),
             curve=found.figures.get("curve", {}),
             parent=found.parent,

@@ -12,9 +12,8 @@ from pages.shared.cities import City
 from pages.shared.scenarios import told
 from tkm_core.export import facilities
 from tkm_core.measures import SAVED, shown_in
-from tkm_core.planning import Plan
+from tkm_core.planning import PLAN_CRITERION, Plan
 from tkm_core.progress import Progress
-from tkm_core.residents import find_sample
 from tkm_core.stories import tell_plan
 
 router = APIRouter(tags=["plans"])
@@ -33,22 +32,13 @@ async def plan(caller: Calls, wish: PlanWish) -> PlanAnswer:
     return await caller.long(work)
 
 
-def settings(wish: PlanWish) -> dict[str, str]:
-    """The address that shows the plan of a wish."""
-    sample = find_sample(wish.dataset) is not None
-    named = {"dataset": wish.dataset} if sample else {"dataset": "upload", "upload": wish.dataset}
-    asked = {"k": str(wish.k), "t": str(wish.t), "existing": wish.existing or ""}
-    closed = {"closed": ".".join(map(str, sorted(set(wish.closed))))}
-    return {name: value for name, value in (named | asked | closed).items() if value}
-
-
 def _answer(wish: PlanWish, place: City, made: Plan, i: int) -> PlanAnswer:
     story = tell_plan(made, i, people=place.people)
     kept = told(made, i, place)
     before = made.reference_evaluation()
     return PlanAnswer(
         dataset=wish.dataset,
-        k=made.k,
+        k=wish.k,
         t=_number(made.t[i]),
         sentence=story.text,
         facilities=_facilities(made, i),
@@ -57,17 +47,22 @@ def _answer(wish: PlanWish, place: City, made: Plan, i: int) -> PlanAnswer:
         measures_compared_with={key: float(getattr(before, key)) for key in shown_in(SAVED)},
         dial=[_number(t) for t in made.t],
         curve=kept["curve"],
-        link=link(settings(wish)),
+        unit=made.rules.unit,
+        rules=list(made.rules.sentences(place.people)),
+        remarks=list(made.remarks),
+        proof=made.proof(i),
+        link=link(cities.settings(wish)) if wish.criterion == PLAN_CRITERION else "",
     )
 
 
 def _facilities(made: Plan, i: int) -> list[FacilityAnswer]:
     rows = facilities(made, i)
+    open_today = made.k + made.n_existing - made.existing.pinned
     return [
         FacilityAnswer(
             number=int(row["facility"]),
             name=str(row.get("name") or ""),
-            new=number < made.k,
+            kind="new" if number < made.k else "existing" if number < open_today else "pinned",
             lon=float(row.geometry.x),
             lat=float(row.geometry.y),
             people=float(row["people"]),

@@ -42,9 +42,8 @@ async def one(caller: Calls, name: Named) -> ProjectAnswer:
 @router.patch("/{project}")
 async def change(caller: Calls, name: Named, wish: ProjectChange) -> ProjectAnswer:
     """Rename a project, or change its note. For its editors."""
-    told = wish.model_dump(exclude={"version"}, exclude_none=True)
     return ProjectAnswer.of(
-        await caller.quick(lambda: store().change_project(caller.actor, name, wish.version, **told))
+        await caller.quick(lambda: store().change_project(caller.actor, name, wish.version, **wish.told))
     )
 
 

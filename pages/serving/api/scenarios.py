@@ -8,7 +8,6 @@ from fastapi import APIRouter, Path, Query, Response
 from pages.serving.api import cities
 from pages.serving.api.caller import Calls
 from pages.serving.api.messages import Id, NewScenario, NewScenarioAnswer, ScenarioAnswer, ScenarioChange
-from pages.serving.api.plans import settings
 from pages.serving.jobs import tasks
 from pages.serving.store import DeniedError, Draft, store
 from pages.serving.store.problems import READ_ONLY
@@ -52,7 +51,7 @@ async def new(caller: Calls, wish: NewScenario) -> NewScenarioAnswer:
         place, plan, i = cities.planned(caller.actor, wish.plan, progress)
         draft = Draft(
             wish.name or saving.name_of(plan, i),
-            settings(wish.plan),
+            cities.settings(wish.plan),
             saving.told(plan, i, place),
             plan_json(plan, i),
             wish.note,
@@ -76,9 +75,8 @@ async def one(caller: Calls, name: Named) -> ScenarioAnswer:
 @router.patch("/{scenario}")
 async def change(caller: Calls, name: Named, wish: ScenarioChange) -> ScenarioAnswer:
     """Rename a scenario, or change its note. For editors."""
-    told = wish.model_dump(exclude={"version"}, exclude_none=True)
     return ScenarioAnswer.of(
-        await caller.quick(lambda: store().change_scenario(caller.actor, name, wish.version, **told))
+        await caller.quick(lambda: store().change_scenario(caller.actor, name, wish.version, **wish.told))
     )
 
 

@@ -25,14 +25,14 @@ _find: Callable[[], Asker] = _nobody
 
 
 def found_by(find: Callable[[], Asker]) -> None:
-    """Say how to find out who asks, in the thread that asks."""
+    """Set how a thread finds out who asks."""
     global _find
     _find = find
 
 
 @contextmanager
 def asking(asker: Asker) -> Iterator[None]:
-    """Ask for somebody, in a thread that cannot find out for whom.
+    """Ask on somebody's behalf, in a thread that cannot find out whose.
 
     >>> with asking(Asker("Ann", "203.0.113.7")):
     ...     current().visitor

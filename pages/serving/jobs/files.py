@@ -1,4 +1,4 @@
-"""Files of visitors, each read in a process of its own, which ends with it: it harms and learns nothing else."""
+"""Visitors' files, each read in a process that ends with it: a hostile file can harm and learn nothing else."""
 
 import atexit
 import os
@@ -47,7 +47,7 @@ def readers() -> JobPool:
 def residents(
     key: str, files: Sequence[tuple[str, bytes]], options: Mapping[str, Any], progress: Progress
 ) -> Residents:
-    """Residents as `load_residents` reads them, in a process for this one read: it harms and learns nothing else.
+    """Residents as `load_residents` reads them, in a process for this one read.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def plan_file(key: str, content: bytes, progress: Progress) -> PlanFile:
     PlanFileError
         If it is not a plan file, too large for one, or damaged.
     """
-    enough = content[: LARGEST + 1]  # of a file that is too large, enough to be refused
+    enough = content[: LARGEST + 1]  # of a file that is too large, just enough for it to be refused
     about = _about_files(len(content))
     found: PlanFile = readers().run(
         ("plan file", key), reading.plan_file, enough, about=about, progress=progress

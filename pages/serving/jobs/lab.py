@@ -49,14 +49,14 @@ def experiment(
 
 
 def give_up(key: Hashable) -> bool:
-    """Stop an experiment that was left for good; returns whether something may be left of it soon."""
+    """Stop an experiment that was left for good; returns whether a partial result may follow soon."""
     return pool().give_up(key)
 
 
 def solvers(
     key: Hashable, points: Floats, k: int, *, weights: Floats, progress: Progress, **options: Any
 ) -> SolverComparison:
-    """Newton beside SGD, as `tkm_core.methods.compare_solvers` runs them."""
+    """Newton and SGD compared, as `tkm_core.methods.compare_solvers` runs them."""
     about = {"job": "solvers", "points": len(points)}
     found: SolverComparison = pool().run(
         key, _solvers, points, k, weights, options, about=about, progress=progress
@@ -80,7 +80,7 @@ def _experiment(
     def told(fraction: float, text: str) -> None:
         try:
             progress(fraction, text)
-        except BaseException as wish:  # in a page, Streamlit ends a run by an exception of its own
+        except BaseException as wish:  # in a page, Streamlit ends a run with an exception of its own
             ended.append(wish)
             raise Stopped from wish
 

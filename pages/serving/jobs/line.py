@@ -56,7 +56,7 @@ class Line:
         return iter(list(self._waiting))
 
     def left_over(self, asker: Asker) -> list[Job]:
-        """Jobs that a visitor without a share to spare has left in the line, and so makes room with."""
+        """Abandoned jobs of a visitor whose share of the line is full: they can make room for a new one."""
         own = [job for job in self._waiting if job.asker == asker]
         return [job for job in own if not job.askers] if len(own) >= self.of_visitor else []
 

@@ -1,4 +1,4 @@
-"""What can befall a job, in sentences for whoever waits for it."""
+"""What can go wrong with a job, in sentences for whoever waits for it."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class Sentences:
 PLANNING = Sentences(
     lost=(
         "This work was ended from outside before it was done, most likely because the server ran out of memory. "
-        "Everything else goes on. Try again; if it happens again, use fewer residents or fewer facilities."
+        "Nothing else is affected. Try again; if it happens again, use fewer residents or fewer facilities."
     ),
     too_long=(
         "This work was stopped because it took longer than the {limit} that this server allows. "
@@ -32,7 +32,7 @@ PLANNING = Sentences(
 READING = Sentences(
     lost=(
         "Reading this file came to a sudden end: it is damaged, or it needs more memory than the server has. "
-        "Everything else goes on. Open the file in the program that made it, save it again, as CSV for instance, "
+        "Nothing else is affected. Open the file in the program that made it, save it again, as CSV for instance, "
         "and try that one."
     ),
     too_long=(

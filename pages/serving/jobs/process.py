@@ -38,7 +38,7 @@ class Worker:
         return self.process.poll() is None
 
     def end(self) -> None:
-        """Kill it, wherever it is, and remove what it left on the disk."""
+        """Kill it, whatever it is doing, and remove what it left on the disk."""
         self.ended = True
         with contextlib.suppress(OSError):
             self.connection.close()

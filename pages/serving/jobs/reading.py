@@ -42,7 +42,8 @@ def residents(
     if len(found) > most:
         msg = (
             f"There are {len(found):,} residents in this file; this server plans for at most {most:,}. "
-            "Add them up by block or grid cell, with a column that counts the people of each."
+            "Add them up by block or grid cell, with a column that counts the people of each, or ask whoever runs this "
+            "server to put the file, as Parquet, among the server's own datasets."
         )
         raise ResidentsError(msg, report=found.report)
     return found

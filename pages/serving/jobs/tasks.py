@@ -15,21 +15,20 @@ from tkm_core.export import PlanFile, Restored, all_layers, restore_plan, to_byt
 from tkm_core.export import table as export_table
 from tkm_core.methods import Solution, describe
 from tkm_core.planning import (
-    AVERAGE,
     FREE,
-    TODAY,
+    PLAN_CRITERION,
     Fewest,
     Plan,
     ResidentCells,
     Rules,
     Travel,
+    compared_as_usual,
     condense_residents,
     fewest_facilities,
     group_numbers,
     make_plan,
     neighbourhoods,
     solve,
-    usual_reference,
 )
 from tkm_core.progress import Progress, part
 from tkm_core.residents import Existing, Report, Residents
@@ -89,6 +88,7 @@ def plan(
     rules: Rules = FREE,
     t: Floats | None = None,
     prove: float = 0.0,
+    criterion: str = PLAN_CRITERION,
     random_state: int,
     progress: Progress,
 ) -> Plan:
@@ -109,6 +109,7 @@ def plan(
         Settings of the dial; by default those where the plan changes.
     prove : float
         Seconds to spend on proving how good it is.
+    criterion : {"city", "cluster"}
     random_state : int
     progress : callable
         As in `JobPool.run`.
@@ -131,8 +132,9 @@ def plan(
         _digest(groups),
         b"" if t is None else t.tobytes(),
         prove,
+        criterion,
     )
-    dial = (None if t is None else t.copy(), prove)
+    dial = (None if t is None else t.copy(), prove, criterion)
     made: Plan = _elsewhere(
         key,
         _plan,
@@ -150,8 +152,7 @@ def plan(
     # where a table knows only some places, pins stand at the nearest of them
     kept = made.existing if existing is None else replace(existing, lonlat=made.existing.lonlat)
     found = replace(made, residents=residents, existing=kept)
-    usual = usual_reference(kept)
-    return found.against(AVERAGE if usual == TODAY and found.today is None else usual)
+    return compared_as_usual(found)
 
 
 def condensed(path: str, stamp: str, *, progress: Progress) -> ResidentCells:
@@ -227,7 +228,13 @@ def radius(residents: Residents, k: int, progress: Progress) -> Floats | None:
 
 
 def restored(
-    key: Hashable, saved: PlanFile, residents: Residents, progress: Progress, *, travel: Travel | None = None
+    key: Hashable,
+    saved: PlanFile,
+    residents: Residents,
+    progress: Progress,
+    *,
+    travel: Travel | None = None,
+    proven: bool = False,
 ) -> Restored:
     """A plan from its file, with its trade-off curve, as `restore_plan` brings it back, from a worker.
 
@@ -241,14 +248,20 @@ def restored(
         As in `JobPool.run`.
     travel : AlongStreets or ByTable, optional
         What the plan was measured by, as in `restore_plan`.
+    proven : bool
+        Whether to believe what the file says is proven: it is from the store.
 
     Raises
     ------
     PlanFileError
         If the file was changed after it was saved.
     """
-    asked = ("restore", residents.fingerprint, key)
-    made: Restored = _elsewhere(asked, _restored, residents, saved, travel, progress=progress)
+    groups = group_numbers(residents) if saved.rules is not None and saved.rules["equal_groups"] else None
+    by = None if travel is None else travel.fingerprint
+    asked = ("restore", residents.fingerprint, key, by, _digest(groups), proven)
+    made: Restored = _elsewhere(
+        asked, _restored, residents, saved, (travel, proven), groups=groups, progress=progress
+    )
     return Restored.of(saved, replace(made.plan, residents=residents), same_data=made.same_data)
 
 
@@ -314,12 +327,12 @@ def _plan(
     pinned: int,
     closed: tuple[int, ...],
     rules: Rules,
-    dial: tuple[Floats | None, float],
+    dial: tuple[Floats | None, float, str],
     random_state: int,
     progress: Progress,
 ) -> Plan:
-    """A plan with its curve; `dial` has its settings and the seconds of its proof."""
-    t, prove = dial
+    """A plan with its curve; `dial` has its settings, the seconds of its proof and its criterion."""
+    t, prove, criterion = dial
     made = make_plan(
         residents,
         k,
@@ -330,6 +343,7 @@ def _plan(
         t=t,
         with_t=USUAL_T if t is None else None,
         prove=prove,
+        criterion=criterion,
         random_state=random_state,
         progress=part(progress, 0.0, 0.85),
     )
@@ -345,9 +359,12 @@ def _fewest(residents: Residents, reach: float, progress: Progress, **options: A
     return fewest_facilities(residents, reach, progress=progress, **options)
 
 
-def _restored(residents: Residents, saved: PlanFile, travel: Travel | None, progress: Progress) -> Restored:
-    """A restored plan with its curve."""
-    found = restore_plan(saved, residents, travel=travel, progress=part(progress, 0.0, 0.85))
+def _restored(
+    residents: Residents, saved: PlanFile, by: tuple[Travel | None, bool], progress: Progress
+) -> Restored:
+    """A restored plan with its curve; `by` has what it is measured by, and whether its proof is believed."""
+    travel, proven = by
+    found = restore_plan(saved, residents, travel=travel, proven=proven, progress=part(progress, 0.0, 0.85))
     found.plan.trade_off(progress=part(progress, 0.85, 1.0))
     return replace(found, plan=_without_residents(found.plan))
 
@@ -364,8 +381,8 @@ def _table(plan: Plan, i: int, what: str, file_format: str, progress: Progress) 
     made = to_bytes(frame, file_format)
     if len(made) > LARGEST_FILE:
         msg = (
-            f"This file would have {len(made) / 1e6:,.0f} MB, more than the {LARGEST_FILE / 1e6:,.0f} MB that "
-            "this server hands out. Parquet and CSV hold the same in less."
+            f"This file would be {len(made) / 1e6:,.0f} MB, more than the {LARGEST_FILE / 1e6:,.0f} MB that "
+            "this server hands out. Choose Parquet or CSV, which are smaller."
         )
         raise ValueError(msg)
     return made

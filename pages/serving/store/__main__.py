@@ -42,7 +42,7 @@ def _done(work: str, here: Database, where: str) -> str:
         with closing(Store(config().database)) as kept:
             return f"Tokens withdrawn: {kept.withdraw_all(where)}."
     if work == "backup" and Path(where).exists():
-        msg = f"{where} is there already: give another name."
+        msg = f"{where} already exists: give another name."
         raise StoreError(msg)
     if work == "restore" and not Path(where).exists():
         msg = f"There is no file {where}."

@@ -29,8 +29,8 @@ def put(connection: sa.Connection, content: bytes, *, most: int = LARGEST) -> st
     """
     if len(content) > most:
         msg = (
-            f"These data take {len(content) / 1e6:,.0f} MB, more than the {most / 1e6:,.0f} MB that are kept of one "
-            "data set."
+            f"These data take {len(content) / 1e6:,.0f} MB, more than the {most / 1e6:,.0f} MB that one data "
+            "set may take. Leave out columns or rows that are not needed."
         )
         raise StoreError(msg)
     name = hashed(content)
@@ -60,7 +60,7 @@ def get(connection: sa.Connection, name: str) -> bytes:
     Raises
     ------
     StoreError
-        If they are not what was kept: a disk that lies is noticed here.
+        If they are not what was kept: damage on the disk is noticed here.
     """
     content = b"".join(pieces(connection, name))
     if hashed(content) != name:

@@ -29,7 +29,7 @@ def copy_all(source: Database, target: Database) -> dict[str, int]:
     with target.writing() as into:
         for table in METADATA.sorted_tables:
             if into.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first() is not None:
-                msg = "There are projects or uploads in the target already: give an empty database or a new file."
+                msg = "The target already holds projects or uploads: give an empty database or a new file."
                 raise StoreError(msg)
         with source.engine.connect() as out:
             if not source.is_file:

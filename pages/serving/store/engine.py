@@ -1,4 +1,4 @@
-"""The connection to the database, SQLite or PostgreSQL: one transaction a change, a sentence when it is away."""
+"""The connection to the database, SQLite or PostgreSQL: a transaction per change, a sentence when it is down."""
 
 import json
 import logging
@@ -25,7 +25,7 @@ log = logging.getLogger("evenreach")
 
 
 def usual_url() -> str:
-    """The database of a plain start: a file in the folder where this user's programs keep their data."""
+    """The default database: a file in the folder where this user's programs keep their data."""
     return f"sqlite:///{user_data_path('evenreach', appauthor=False) / 'evenreach.db'}"
 
 
@@ -101,7 +101,7 @@ class Database:
             raise told from problem
 
     def _say(self, problem: Exception) -> None:
-        """Tell whoever runs the server what the driver says, without what was asked."""
+        """Log what the driver says, without the query and its values."""
         why = str(getattr(problem, "orig", problem)).strip().splitlines()
         log.info(json.dumps({"event": "store", "why": why[0][:300] if why else type(problem).__name__}))
 
@@ -171,7 +171,7 @@ class Database:
 
 
 def _set_up(connection: Any, _entry: ConnectionPoolEntry) -> None:
-    """A file that several servers of one machine may share, and from which deleted data are wiped."""
+    """Set up SQLite so that several servers on one machine may share the file, and deleted data are wiped."""
     connection.isolation_level = None  # SQLAlchemy begins transactions, not the driver
     for line in ("auto_vacuum=INCREMENTAL", "journal_mode=WAL", "foreign_keys=ON", "secure_delete=ON"):
         connection.execute(f"PRAGMA {line}")

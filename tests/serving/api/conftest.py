@@ -9,6 +9,7 @@ from fastapi import FastAPI
 
 from pages.serving.api import build, caller
 from pages.serving.config import Config
+from pages.serving.jobs import files
 from pages.serving.store import Actor, store
 from tests.waiting import finish
 
@@ -48,6 +49,20 @@ def token_of(actor: Actor, days: float = 1.0) -> str:
     """A new token of somebody; those made before open nothing any more."""
     store().withdraw_all(actor.person)
     return store().new_token(actor, "a program", days=days)[1]
+
+
+@pytest.fixture
+def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read in this process: one of its own for each takes a second, and is tested elsewhere."""
+
+    class Here:
+        def run(
+            self, _key: object, function: Callable[..., Any], *given: Any, about: object, progress: Any
+        ) -> Any:
+            assert about
+            return function(*given, progress=progress)
+
+    monkeypatch.setattr(files, "readers", Here)
 
 
 @pytest.fixture

@@ -1,22 +1,39 @@
 """Another person's project, data, scenario and files cannot be reached over HTTP: every route is tried by everyone."""
 
+import inspect
 import time
 from collections.abc import Callable
 from io import BytesIO
 
 import httpx
+import numpy as np
 import pytest
 from fastapi import FastAPI
 
-from pages.serving.jobs import files, tasks
+from pages.serving.api.messages import NewScenario, PlanWish
+from pages.serving.api.uploads import said
+from pages.serving.jobs import tasks
 from pages.serving.store import Actor, Scenario, StoreError, store
-from pages.serving.store.packing import residents_bytes, residents_from
+from pages.serving.store.packing import existing_bytes, residents_bytes
+from pages.shared.rule_data import NOTHING, places_bytes
 from tests.serving.api.conftest import ANN, CITY, TOWN, Call, token_of
+from tests.serving.api.test_rules import ROADS, SITES, TABLE
 from tkm_core import load_residents
+from tkm_core.residents import Existing, Report, Sites
 
 RANK = {"viewer": 1, "editor": 2, "owner": 3}
 WISH = {"dataset": CITY, "k": 2}
 TOWN_BYTES = residents_bytes(load_residents(BytesIO(TOWN.encode()), name="town.csv"))
+CITY_OF_ALL = "a town that opens for whoever has its token"
+EVE = Actor("eve@example.org", "Eve")
+CLINIC = Existing(np.array([[1.02, 43.03]]), ("North",), Report())
+HALLS = NOTHING.with_sites(
+    Sites(
+        np.array([[1.005 + n % 4 * 0.03, 43.005 + n // 4 * 0.04] for n in range(12)]),
+        tuple(f"Hall {n}" for n in range(12)),
+    ),
+    "halls",
+)
 # the least role for each route, and the call; 0: for everyone who has signed in
 Deed = Callable[[Call, dict[str, str], Scenario], httpx.Response]
 DEEDS: dict[tuple[str, str], tuple[int, Deed]] = {
@@ -66,17 +83,91 @@ DEEDS: dict[tuple[str, str], tuple[int, Deed]] = {
 }
 
 
+def with_data_of(field: str, **more: object) -> Deed:
+    """Plan for a town that is everybody's with something of the project: facilities, sites, streets, a table."""
+
+    def deed(call: Call, brought: dict[str, str], case: Scenario) -> httpx.Response:
+        town = store().add_dataset(EVE, "residents", TOWN_BYTES).token
+        wish = {"dataset": town, "k": 2, field: case.settings[field], **more}
+        if field == "table":
+            wish["places"] = store().add_dataset(EVE, "places", places_bytes(HALLS)).token
+        return call("POST", "/plans", json=wish, **brought)
+
+    return deed
+
+
+# what else a call may name: each field is tried by everyone
+FIELDS: dict[tuple[str, str], tuple[int, Deed]] = {
+    ("plan with", "existing"): (1, with_data_of("existing")),
+    ("plan with", "places"): (1, with_data_of("places")),
+    ("plan with", "roads"): (1, with_data_of("roads", by="walk")),
+    ("plan with", "table"): (1, with_data_of("table", by="table")),
+    ("upload", "of"): (1, lambda c, w, s: send(c, w, kind="sites", of=s.settings["upload"])),
+    ("upload", "add_to"): (
+        1,
+        lambda c, w, s: send(c, w, kind="sites", of=CITY_OF_ALL, add_to=s.settings["places"]),
+    ),
+    ("scenario of", "dataset"): (
+        1,
+        lambda c, w, s: c(
+            "POST", "/scenarios", json={"plan": {"dataset": s.settings["upload"], "k": 2}}, **w
+        ),
+    ),
+    ("scenario with", "places"): (
+        1,
+        lambda c, w, s: c(
+            "POST",
+            "/scenarios",
+            json={"plan": WISH | {"dataset": town_of_all(), "places": s.settings["places"]}},
+            **w,
+        ),
+    ),
+}
+
+
+def send(call: Call, brought: dict[str, str], **about: str) -> httpx.Response:
+    if about.get("of") == CITY_OF_ALL:
+        about["of"] = town_of_all()
+    return call("POST", "/datasets", files={"file": ("halls.csv", SITES)}, data=about, **brought)
+
+
+def town_of_all() -> str:
+    """The token of a town that opens for whoever has it."""
+    return store().add_dataset(EVE, "residents", TOWN_BYTES).token
+
+
 def test_every_route_is_tried(app: FastAPI) -> None:
     found = {(method.upper(), path) for path, methods in app.openapi()["paths"].items() for method in methods}
     assert found == set(DEEDS)
+
+
+def test_every_field_that_names_data_is_tried() -> None:
+    """Whatever has the form of a token in what a call sends."""
+    named = {
+        name
+        for model in (PlanWish, NewScenario)
+        for name, field in model.model_fields.items()
+        if "pattern" in str(field)
+    }
+    assert named == {"dataset", "existing", "places", "roads", "table", "project", "parent"}
+    asked = {
+        name for name, one in inspect.signature(said).parameters.items() if "pattern" in str(one.annotation)
+    }
+    assert asked == {"of", "add_to"}
 
 
 @pytest.fixture
 def case(call: Call) -> Scenario:
     """A scenario of Ann's, made of her own upload."""
     ann = token_of(ANN)
-    town = store().add_dataset(ANN, "residents", TOWN_BYTES, title="Town", people="homes")
-    wish = {"plan": {"dataset": town.token, "k": 2}, "title": "Ann's"}
+    own = {
+        "dataset": store().add_dataset(ANN, "residents", TOWN_BYTES, title="Town", people="homes"),
+        "existing": store().add_dataset(ANN, "existing", existing_bytes(CLINIC)),
+        "places": store().add_dataset(ANN, "places", places_bytes(HALLS)),
+        "roads": store().add_dataset(ANN, "roads", ROADS.encode(), title="roads.geojson"),
+        "table": store().add_dataset(ANN, "table", TABLE.encode(), title="walks.csv", people="min"),
+    }
+    wish = {"plan": {name: one.token for name, one in own.items()} | {"k": 2}, "title": "Ann's"}
     made = call("POST", "/scenarios", token=ann, json=wish).json()
     return store().open_scenario(ANN, made["id"])[0]
 
@@ -88,7 +179,7 @@ def callers(case: Scenario) -> dict[str, tuple[int, dict[str, str]]]:
     link = store().share(ANN, case.project_id, "viewer")[1]
     gone, withdrawn = store().share(ANN, case.project_id, "owner")
     store().revoke(ANN, case.project_id, gone.id)
-    stranger = token_of(Actor("eve@example.org", "Eve"))
+    stranger = token_of(EVE)
     people = {role: (rank, {"token": token_of(Actor(f"{role}@example.org"))}) for role, rank in RANK.items()}
     return {
         "stranger": (0, {"token": stranger}),
@@ -99,20 +190,20 @@ def callers(case: Scenario) -> dict[str, tuple[int, dict[str, str]]]:
     }
 
 
-@pytest.mark.usefixtures("sign_in")
-@pytest.mark.parametrize("route", DEEDS, ids=" ".join)
+@pytest.mark.usefixtures("sign_in", "read_here")
+@pytest.mark.parametrize("route", DEEDS | FIELDS, ids=" ".join)
 def test_everyone_can_do_over_http_what_their_role_says_and_nothing_else(
-    route: tuple[str, str], call: Call, case: Scenario, monkeypatch: pytest.MonkeyPatch
+    route: tuple[str, str], call: Call, case: Scenario
 ) -> None:
-    least, deed = DEEDS[route]
-    # who may upload is tried here; each file is read in a process of its own, which takes a second
-    monkeypatch.setattr(files, "residents", lambda *_: residents_from(TOWN_BYTES))
+    least, deed = (DEEDS | FIELDS)[route]
     for nobody in ({}, {"token": "evenreach_" + "A" * 32}, {"key": case.project_id}):
         answer = deed(call, nobody, case)
         assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
         put_back(case)
     tried = callers(case)
-    for who, (rank, brought) in sorted(tried.items(), key=lambda one: one[1][0]):
+    order = sorted(tried.items(), key=lambda one: one[1][0])
+    # strangers once more when others have been there: by then, what they asked for is in memory
+    for who, (rank, brought) in [*order, *(one for one in order if one[1][0] == 0)]:
         before = everything(case)
         answer = deed(call, brought, case)
         if rank >= least:

@@ -137,7 +137,7 @@ def test_a_file_that_cannot_be_read_gets_the_sentence_of_the_data_page(call: Cal
     assert answer.status_code == 422
     assert "coordinate" in answer.json()["detail"].lower()
     alone = call("POST", "/datasets", files={"file": ("c.csv", TOWN)}, data={"kind": "existing"})
-    assert "say which in `of`" in alone.json()["detail"]
+    assert "Say in `of`" in alone.json()["detail"]
 
 
 def test_a_page_of_another_site_cannot_call(call: Call) -> None:

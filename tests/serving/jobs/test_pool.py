@@ -72,6 +72,14 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
     made.open()
 
 
+def occupied(one: JobPool, people: ThreadPoolExecutor, gate: Gate, key: str = "first") -> Future[object]:
+    """Work that keeps the only worker until the gate is opened."""
+    one.run("warm", work.pid, about=ABOUT)
+    waiting = people.submit(one.run, key, work.wait, gate.path, about=ABOUT)
+    until(lambda: one.health().running == 1)
+    return waiting
+
+
 def test_a_job_is_done_elsewhere_at_low_priority(pool: JobPool) -> None:
     assert pool.run("double", work.double, 21, about=ABOUT) == 42
     assert pool.run("pid", work.pid, about=ABOUT) != os.getpid()
@@ -130,9 +138,7 @@ def test_place_in_line_is_told(one: JobPool, people: ThreadPoolExecutor, gate: G
 
 
 def test_a_full_line_turns_away_with_a_sentence(one: JobPool, people: ThreadPoolExecutor, gate: Gate) -> None:
-    until(lambda: one.health().alive == 1)
-    asked = [people.submit(one.run, "first", work.wait, gate.path, about=ABOUT)]
-    until(lambda: one.health().running == 1)
+    asked = [occupied(one, people, gate)]
     asked += [people.submit(one.run, number, work.double, number, about=ABOUT) for number in range(3)]
     until(lambda: one.health().waiting == 3)
     with pytest.raises(BusyError, match=r"3 jobs are waiting already\. Please try again"):
@@ -223,9 +229,7 @@ def test_what_was_finished_of_cancelled_work_is_handed_on_at_once(
 def test_work_in_line_that_is_given_up_leaves_nothing(
     one: JobPool, people: ThreadPoolExecutor, gate: Gate
 ) -> None:
-    one.run("warm", work.pid, about=ABOUT)
-    first = people.submit(one.run, "first", work.wait, gate.path, about=ABOUT)
-    until(lambda: one.health().running == 1)
+    first = occupied(one, people, gate)
     progress, leave, _ = visitor()
     leave.set()
     with pytest.raises(GoneError):
@@ -239,9 +243,7 @@ def test_work_in_line_that_is_given_up_leaves_nothing(
 def test_nobody_else_loses_work_that_one_gave_up(
     one: JobPool, people: ThreadPoolExecutor, gate: Gate
 ) -> None:
-    one.run("warm", work.pid, about=ABOUT)
-    stays = people.submit(one.run, "both", work.wait, gate.path, about=ABOUT)
-    until(lambda: one.health().running == 1)
+    stays = occupied(one, people, gate, "both")
     progress, leave, _ = visitor()
     leave.set()
     with pytest.raises(GoneError):

@@ -14,7 +14,6 @@ from pages.serving.store.scenarios import Scenarios
 from pages.serving.store.tokens import MOST_TOKENS, Tokens
 from tests.serving.store.conftest import ANN, BEN, EVE, saved
 
-pytestmark = pytest.mark.xdist_group("postgres")
 ROLES = (
     "nobody",
     "stranger",

@@ -9,8 +9,6 @@ from pages.serving.store import Store
 from pages.serving.store import __main__ as commands
 from tests.serving.store.conftest import ANN, NewUrl, saved
 
-pytestmark = pytest.mark.xdist_group("postgres")
-
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
@@ -43,7 +41,7 @@ def test_backup_restore_and_move(new_url: NewUrl, tmp_path: Path, run) -> None: 
     before = everything(store)
     assert len(before) == 6
     assert run(url, "backup", str(file)) == (0, "3 projects, 3 scenarios and 6 data sets copied.\n")
-    assert "is there already" in run(url, "backup", str(file))[1]
+    assert "already exists" in run(url, "backup", str(file))[1]
     assert run(url, "restore", str(file))[0] == 1, "nothing is overwritten"
     for words in (("restore", str(file)), ("move", url)):
         target = new_url()

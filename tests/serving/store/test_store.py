@@ -14,7 +14,6 @@ from pages.serving.store.records import cleaned, cleaned_note
 from pages.serving.store.schema import BLOB, CHUNK, METADATA
 from tests.serving.store.conftest import ANN, BEN, NewUrl, saved
 
-pytestmark = pytest.mark.xdist_group("postgres")
 LARGE = bytes(range(256)) * (PIECE // 100)  # in three pieces
 
 

@@ -1,4 +1,4 @@
-"""Compile the solver ahead: every compiled function once, through the public names, as users call them."""
+"""Compile the solver ahead of time: every compiled function once, through the public names, as users call them."""
 
 from contextlib import suppress
 from importlib import import_module
@@ -18,6 +18,6 @@ if __name__ == "__main__":
     site_path(np.abs(X[:30, :1] - X[:20, 0]), 2, t=[0.0, 1.0])
     capacity_path(X[:300], 3, 110, t=[0.0, 1.0])
     TiltedKMeans(2, n_init=1).fit(X[:400].reshape(40, 20))  # many columns
-    # by itself: to read a road file takes longer; without the extra "geo" there are no streets to search
+    # on its own: reading a road file would take longer, and without the extra "geo" there are no streets to search
     with suppress(ModuleNotFoundError):
         import_module("tkm_core.streets.compiled").search.compile_now()

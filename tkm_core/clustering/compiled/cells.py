@@ -27,7 +27,8 @@ def _spread(X, w, rows, lo, hi, c, means, weights, axes):
         s = 0.0
         for r in range(lo, hi):
             i = rows[r]
-            s += w[i] * (X[i, a] - means[c, a]) ** 2
+            away = X[i, a] - means[c, a]
+            s += w[i] * (away * away)
         total += s
         if s > widest:
             widest = s

@@ -1,22 +1,21 @@
 """Costs from the sums of a pass, and when one is lower than another; in Python and in compiled functions."""
 
 import numpy as np
-from numba.extending import register_jitable
 
-from tkm_core.clustering.compiled.kernel import inner
+from tkm_core.clustering.compiled.kernel import anywhere, inner
 
 LOG_NOISE = 1e-14  # rounding of the logarithm of a sum over thousands
 
 
-@register_jitable
+@anywhere
 def clearly_lower(new, old, share, noise):
     """Whether a cost is lower than another by more than a share of it and by more than rounding."""
     return new < old - share * abs(old) - noise
 
 
-@register_jitable
+@anywhere
 def log_noise(t, small):
-    """How far rounding of the logarithm takes a tilted cost; nothing where the cost needs no logarithm near 1."""
+    """How far rounding of the logarithm can move a tilted cost; 0 where the cost needs no logarithm near 1."""
     return LOG_NOISE / t if t > 0.0 and not small else 0.0
 
 
@@ -34,9 +33,9 @@ def cluster_cost(top, mass, weight, cost, t, small):
     return top + np.log(mass / weight) / t
 
 
-@register_jitable
+@anywhere
 def _between(mean, cost, top, t):
-    """A tilted cost without the logarithm's rounding, which is all there is of it where t f is tiny.
+    """A tilted cost freed of the logarithm's rounding, which would swamp it where t f is tiny.
 
     It is no less than the mean (Jensen) and no more than the chord of e^{t f} from 0 to the top allows.
     """
@@ -45,7 +44,7 @@ def _between(mean, cost, top, t):
     return max(min(cost, top), mean)
 
 
-@register_jitable
+@anywhere
 def note_costs(clusters, t, small, history):
     """Write city-wide cost, tilted SSE and SSE from the sums of all clusters into ``history`` (3,)."""
     total = 0.0

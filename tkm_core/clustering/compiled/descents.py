@@ -39,7 +39,7 @@ call_sweep, call_judge, call_steps = by_address(SWEEP), by_address(JUDGE), by_ad
 
 @inner
 def _go(centers, step, j, trial):
-    """Facility j one step on, into ``trial``."""
+    """Write facility j, moved by its step, into ``trial``."""
     for a in range(step.shape[1]):
         trial[j, a] = centers[j, a] + step[j, a]
 
@@ -159,7 +159,7 @@ def descend(city, centers, rule, labels, history, column, bar):
 
     Returns the number of steps taken and the longest step that is left, relative to its cluster's radius; a row of
     ``history`` takes city-wide cost, tilted SSE and SSE of each iterate, and its length is the most steps. Gives up
-    early where HOPE more falls like the last would leave that ``column`` of it above ``bar``.
+    early if HOPE more drops as large as the last would still leave that ``column`` above ``bar``.
     """
     n = city.X.shape[0]
     k, d = centers.shape

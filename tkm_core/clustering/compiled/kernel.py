@@ -4,15 +4,14 @@ A function that Python calls is a ``kernel``; what only kernels call is ``inner`
 code of every inner function once more into each caller, so large parts are called by their address instead: see
 ``by_address``.
 
-Two thirds of the time that compiling takes is numba's own Python, and grows with the statements of a function. A loop
-takes about 20 ms, a call of an ``inner`` function that holds the loop 4 ms: so loops over columns stand in ``rows``.
+The time that compiling takes grows with the statements of a function: a loop takes several times as long as a call of
+an ``inner`` function that holds the loop. So loops over columns stand in ``rows``.
 
 The machine code of a kernel lies in a file whose name holds a hash of all sources here and of its own, of the versions
 of numba and Python, and of the processor. So nothing stale is ever read, and nothing has to be deleted by hand.
 """
 
 import contextlib
-import gc
 import getpass
 import hashlib
 import os
@@ -23,56 +22,49 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numba
 from numba import njit
 from numba.core import cgutils
 from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult, Flags
+from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import TypingError
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
+
+# compiler.py uses numba's internals: versions it was not tried with compile in numba's own way, which takes longer
+TRIED = ("0.68",)
+QUICK = numba.__version__.rpartition(".")[0] in TRIED
+if QUICK:
+    from tkm_core.clustering.compiled.compiler import InnerCompiler, QuickCompiler, QuickFlags, quickly
 
 HERE = Path(__file__).parent
 NOTICE = "EvenReach: compiling the solver; this happens once and takes some seconds."
 
-# without a wrapper for C, which nobody calls: it costs time to compile
+# without a C wrapper, which nobody calls and which takes time to compile
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+# without a wrapper for Python either
+INNER = OPTIONS | {"no_cpython_wrapper": True} | ({"pipeline_class": InnerCompiler} if QUICK else {})
 
 
-class QuickFlags(Flags):
-    """numba's options of one function; to compare two sets of them takes a tenth of the time.
-
-    numba does so for every statement and every way to read it, by asking for each option by name.
-    """
-
-    __slots__ = ()
-    _defaults: ClassVar = {name: option.default for name, option in Flags.options.items()}
-    _hash = hash(Flags())  # numba's own: of the names, which are always the same
-
-    def __hash__(self) -> int:
-        """As numba has it."""
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        """Whether every option is the same."""
-        if not isinstance(other, Flags):
-            return NotImplemented
-        mine, theirs = self._values, other._values
-        return bool(mine == theirs or self._defaults | mine == self._defaults | theirs)
-
-
-def _compiled(function: Callable[..., Any], **options: Any) -> Any:
-    compiled = njit(**OPTIONS | options)(function)
-    compiled._compiler._customize_flags = QuickFlags
+def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """A function that numba compiles when it is first called, by our quicker compiler where that was tried."""
+    compiled = njit(**options)(function)
+    if QUICK:
+        compiled._compiler._customize_flags = QuickFlags
     return compiled
 
 
-# without a wrapper for Python either
-inner = partial(_compiled, no_cpython_wrapper=True)
+def inner(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile a function that only kernels call, where they call it."""
+    return _compiled(function, INNER | options)
+
+
+# for kernels and, as it is, for Python
+anywhere = register_jitable(**INNER)
 # the order of a sum is left to the compiler, which then adds several terms at once
 any_order = partial(inner, fastmath={"reassoc"})
 
@@ -87,7 +79,7 @@ def fingerprint(source: str) -> str:
 
 
 def _user_folder() -> Path:
-    """Where programs of this user keep what can be made again."""
+    """The folder in which this user's programs keep their caches."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
@@ -96,10 +88,10 @@ def _user_folder() -> Path:
 
 
 def folders() -> Iterator[Path]:
-    """Where machine code may lie, best first.
+    """Folders that may hold machine code, best first.
 
-    That is where numba is told to keep its own; without such an order beside the sources, or in the user's cache; at
-    last in a temporary folder, if nobody else can write to it: to load machine code is to run it.
+    If numba was told where to keep its own code, that folder; otherwise the one beside the sources, then the user's
+    cache. The last resort is a temporary folder that nobody else can write to: loading machine code means running it.
     """
     asked = os.environ.get("NUMBA_CACHE_DIR")
     if asked:
@@ -126,7 +118,7 @@ def _say_once() -> None:
 
 
 class KernelCache(_Cache):
-    """One file for each kernel and kind of processor, in the first of ``folders`` that has it or takes it."""
+    """One file for each kernel and kind of processor, in the first of ``folders`` that has it or can be written to."""
 
     def __init__(self, function: Callable[..., Any], *, heavy: bool) -> None:
         self.source = function.__code__.co_filename
@@ -181,18 +173,6 @@ class KernelCache(_Cache):
         """Part of numba's interface; other fingerprints have other names."""
 
 
-@contextlib.contextmanager
-def _without_collecting() -> Iterator[None]:
-    """Leave garbage alone for a while: compiling makes little of it, and looking for it takes a tenth of the time."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
-
-
 def kernel(function: Callable[..., Any] | None = None, *, signature: Any = None, heavy: bool = False) -> Any:
     """Compile a function when it is first called, or take its machine code from an earlier process.
 
@@ -202,15 +182,16 @@ def kernel(function: Callable[..., Any] | None = None, *, signature: Any = None,
     """
     if function is None:
         return partial(kernel, signature=signature, heavy=heavy)
-    compiled = _compiled(function)
+    compiled = _compiled(function, OPTIONS | ({"pipeline_class": QuickCompiler} if QUICK else {}))
     compiled._cache = KernelCache(function, heavy=heavy)
-    compiled._compiler.compile = _without_collecting()(compiled._compiler.compile)
+    if QUICK:
+        compiled._compiler.compile = quickly()(compiled._compiler.compile)
     if signature is not None:
         types, _ = normalize_signature(signature)
 
         def compile_now() -> None:
             with global_compiler_lock:
-                if not compiled.overloads:  # another thread may have been here
+                if not compiled.overloads:  # another thread may have compiled it meanwhile
                     compiled.compile(types)
                     compiled.disable_compile()
                     del compiled._compile_for_args

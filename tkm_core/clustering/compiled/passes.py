@@ -1,6 +1,6 @@
 """Compiled passes over all residents: the nearest facility of each, and the sums that a step is made of.
 
-``objective`` holds the same formulas in plain NumPy; the tests hold the two against each other.
+``objective`` holds the same formulas in plain NumPy; the tests compare the two.
 """
 
 import numpy as np
@@ -10,7 +10,9 @@ from tkm_core.clustering.compiled.kernel import by_address, inner, kernel
 from tkm_core.clustering.compiled.records import CITY, LABELS, TABLE
 from tkm_core.clustering.compiled.rows import (
     apart,
+    bits_of,
     filled,
+    float_of,
     floats,
     integers,
     square_apart,
@@ -40,11 +42,10 @@ def _series(r):
 
 
 @inner
-def _powers(f, labels, tops, t, small, first, row, m, e, work, bits):
+def _powers(f, labels, tops, t, small, first, row, m, e, work):
     """e^{t (f - top)}, or e^{t f} - 1 if ``small``, of m <= BLOCK rows from ``row`` on; f begins at row ``first``.
 
-    Loops that the compiler turns into vector instructions: four times as fast as calls of exp. ``bits`` are those
-    of ``work``.
+    Loops that the compiler turns into vector instructions: four times as fast as calls of exp.
     """
     at = row - first
     if small:
@@ -56,22 +57,17 @@ def _powers(f, labels, tops, t, small, first, row, m, e, work, bits):
         work[i] = t * (f[at + i] - tops[labels[row + i]])
     for i in range(m):
         z = min(max(work[i], -708.0), 0.0)  # above 0 only where nobody lives
-        power = z * LOG2_E + ROUND
-        work[i] = power
-        power -= ROUND
+        rounded = z * LOG2_E + ROUND
+        power = rounded - ROUND
         r = (z - power * LN2_HIGH) - power * LN2_LOW
-        e[i] = 1.0 + r * _series(r)
-    for i in range(m):
-        bits[i] = (bits[i] + BIAS) << 52
-    for i in range(m):
-        e[i] *= work[i]
+        e[i] = (1.0 + r * _series(r)) * float_of((bits_of(rounded) + BIAS) << 52)
 
 
 @kernel(heavy=True)
 def find_nearest(X, centers, lo, hi, labels, f):
     """Nearest centre and squared distance of rows lo..hi, into labels[lo:hi] and f[0:hi-lo]."""
     k, d = centers.shape
-    if d > WIDE:  # a block with its columns as rows would no longer fit near the processor
+    if d > WIDE:  # a block with its columns as rows would no longer fit into the processor's cache
         for i in range(lo, hi):
             nearest = np.inf
             labels[i] = 0
@@ -155,14 +151,13 @@ def sweep(city, centers, rule, lo, hi, before, labels, clusters, first, second):
                 moved[before[row]] += 1.0
     e = filled(BLOCK, 0.0)
     work = floats(BLOCK)
-    bits = work.view(np.int64)
     x = floats(d)
     width = 3 + d if rule.wide else 3 + d + d * d
     totals = zeros(k, width)
     for start in range(lo, hi, BLOCK):
         part = min(BLOCK, hi - start)
         if t != np.inf:
-            _powers(f, labels, tops, t, rule.small, lo, start, part, e, work, bits)
+            _powers(f, labels, tops, t, rule.small, lo, start, part, e, work)
         for i in range(part):
             row = start + i
             weight = w[row]
@@ -221,7 +216,7 @@ def sweep(city, centers, rule, lo, hi, before, labels, clusters, first, second):
     if t != np.inf:
         for start in range(lo, hi, BLOCK):
             part = min(BLOCK, hi - start)
-            _powers(f, before, tops, t, rule.small, lo, start, part, e, work, bits)
+            _powers(f, before, tops, t, rule.small, lo, start, part, e, work)
             for i in range(part):
                 if w[start + i] > 0.0:
                     masses[before[start + i]] += w[start + i] * e[i]

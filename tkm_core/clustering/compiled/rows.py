@@ -4,18 +4,19 @@ Each loop and each ``np.empty`` that stands in a kernel is compiled there once m
 """
 
 import numpy as np
+from numba import types
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 
 from tkm_core.clustering.compiled.kernel import any_order, inner
 
-# plain numbers in the source are types of their own to numba, and would be compiled apart
+# numba gives a plain number in the source a type of its own, and would compile the callee once more for it
 ZERO, ONE = np.int64(0), np.int64(1)
 
 
 @inner
 def floats(n):
-    """A row of n numbers, not set."""
+    """A row of n numbers, uninitialised."""
     return np.empty(n)
 
 
@@ -30,7 +31,7 @@ def filled(n, value):
 
 @inner
 def table(n, m):
-    """A table of n x m numbers, not set."""
+    """A table of n x m numbers, uninitialised."""
     return np.empty((n, m))
 
 
@@ -46,7 +47,7 @@ def zeros(n, m):
 
 @inner
 def integers(n):
-    """A row of n whole numbers, not set."""
+    """A row of n whole numbers, uninitialised."""
     return np.empty(n, np.int64)
 
 
@@ -69,7 +70,7 @@ def square(rows, i):
     """The squared length of row i."""
     total = 0.0
     for a in range(rows.shape[1]):
-        total += rows[i, a] ** 2
+        total += rows[i, a] * rows[i, a]
     return total
 
 
@@ -78,7 +79,8 @@ def apart(rows, i, others, j):
     """The squared distance of row i from row j of others."""
     total = 0.0
     for a in range(rows.shape[1]):
-        total += (rows[i, a] - others[j, a]) ** 2
+        away = rows[i, a] - others[j, a]
+        total += away * away
     return total
 
 
@@ -87,7 +89,8 @@ def apart_from(rows, i, x):
     """The squared distance of row i from x."""
     total = 0.0
     for a in range(x.shape[0]):
-        total += (rows[i, a] - x[a]) ** 2
+        away = rows[i, a] - x[a]
+        total += away * away
     return total
 
 
@@ -96,13 +99,30 @@ def square_apart(rows, i, x):
     """The squared distance of row i from x, summed in any order."""
     total = 0.0
     for a in range(x.shape[0]):
-        total += (rows[i, a] - x[a]) ** 2
+        away = rows[i, a] - x[a]
+        total += away * away
     return total
+
+
+def _same_bits(kind):
+    """A function for kernels that reads the 64 bits of a number as another type."""
+
+    @intrinsic
+    def same_bits(typingctx, number):  # noqa: ARG001  numba's form
+        def generate(context, builder, signature, values):
+            return builder.bitcast(values[0], context.get_value_type(signature.return_type))
+
+        return kind(number), generate
+
+    return same_bits
+
+
+bits_of, float_of = _same_bits(types.int64), _same_bits(types.float64)
 
 
 @intrinsic
 def read_only(typingctx, array):  # noqa: ARG001  numba's form
-    """The same array as one that is only read: one type for both to the functions it is handed to."""
+    """The same array, read-only: the functions that get it are compiled for one type, not two."""
 
     def generate(context, builder, signature, values):
         return impl_ret_borrowed(context, builder, signature.return_type, values[0])

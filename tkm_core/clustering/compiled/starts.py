@@ -17,7 +17,7 @@ OPENED = (KMEANS_PP, OUTLYING, FARTHEST, RESIDENTS)
 N_OPENED = len(OPENED)
 POWERS = (1.0, 3.0, 0.0)  # of the squared distance, by which residents are drawn for a swap
 PROPOSED = 60  # residents at whom a facility may open, for each plan that is to be improved
-# what the moves of a search are in turn, for either habit of searching
+# the moves that a search makes in turn, for each of the two ways of searching
 RANKED, RANDOM, SHIFTED = 0, 1, 2
 HABITS = ((RANKED, RANDOM, RANKED, SHIFTED), (RANDOM, RANDOM, RANDOM, SHIFTED))
 BY_RANK, BY_CHANCE = 0, 1
@@ -59,7 +59,7 @@ def _draw(w, f, power):
 def open_facilities(city, centers, begin, end, kind, seed):
     """Open facilities begin..end at residents, one after the other, by one kind of rule; all others already serve.
 
-    A ``seed`` below 0 goes on with the random numbers of before.
+    With a ``seed`` below 0 the random numbers continue from before.
     """
     X, w = city
     n = X.shape[0]

@@ -276,7 +276,7 @@ def _newton_step(X, w, labels, j, center, t, step):
 
 @kernel(heavy=True)
 def find_wide_steps(city, labels, centers, rule, clusters, wanted, step):
-    """As ``find_steps``, for many columns: from everyone, and in time that grows with d, not its cube, where it can.
+    """Like ``find_steps``, for many columns: from everyone, and where possible in time that grows with d, not d³.
 
     Or, where ``wanted`` is TOWARDS, one Newton step; its slope goes into ``clusters``.
     """

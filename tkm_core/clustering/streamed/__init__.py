@@ -1,1 +1,1 @@
-"""The path for rows beyond memory: a few passes over them, and everything else on the cells of a grid."""
+"""Fit and path for data beyond memory: a few passes over all rows, and everything else on cells of a grid."""

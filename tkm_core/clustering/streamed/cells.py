@@ -1,4 +1,4 @@
-"""Cells that stand for their rows: which of them do so exactly enough at a setting of the dial, and their sums.
+"""Cells that stand for their rows: their sums at each t, and which cells are too inexact to be used.
 
 A cell has the weight W, the mean m and the covariance S of its rows. If all of them are served by the facility c, and
 u = m - c, then up to terms of third order in the size of the cell
@@ -8,8 +8,8 @@ u = m - c, then up to terms of third order in the size of the cell
     sum w e^{t f} (x - c)          = W e^{t u²} ((1 + a) u + 2 t S u),
     sum w e^{t f} (x - c)(x - c)'  = W e^{t u²} ((1 + a) u u' + S + 2 t (S u u' + u u'S)).
 
-What these leave out is bounded. Cells through which a border between two facilities runs, and those whose bounds add up
-to more than ``ERROR`` of the cost, are left to a pass over their rows.
+The error of these formulas is bounded. Cells on a border between two facilities, and those whose bounds add up to more
+than ``ERROR`` of the cost, are summed row by row in a pass.
 """
 
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ from tkm_core.clustering.compiled.records import CLUSTER
 from tkm_core.clustering.streamed.compiled import judge_cells, sum_cells
 from tkm_core.clustering.streamed.grid import Grid, Moments
 
-ERROR = 1e-4  # of the city-wide cost at each t: what the cells that are not looked at row by row may be wrong by in all
+ERROR = 1e-4  # largest total error of the cells at each t, as a share of the city-wide cost
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What a step and the costs are made of, at each of m settings: `CLUSTER` (m, k), and the moments of x - c."""
+    """The sums for a step and the costs at each of m settings: `CLUSTER` (m, k), and the moments of x - c."""
 
     clusters: NDArray[np.void]
     first: Floats
@@ -36,7 +36,7 @@ class Sums:
 
     @classmethod
     def zeros(cls, m: int, k: int, d: int) -> "Sums":
-        """Of no rows."""
+        """Empty sums."""
         clusters = np.zeros((m, k), CLUSTER)
         for name in ("top", "top_before"):
             clusters[name] = -np.inf
@@ -45,7 +45,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells in which somebody lives, in the solver's coordinates."""
+    """The inhabited cells, in the solver's coordinates."""
 
     grid: Grid
     numbers: Ints
@@ -58,7 +58,7 @@ class Cells:
 
     @classmethod
     def of(cls, grid: Grid, found: Moments) -> "Cells":
-        """From the sums of a pass."""
+        """Make cells from the sums of a pass."""
         d = len(grid.low)
         numbers = np.flatnonzero(found.sums[:, 0] > 0)
         sums = found.sums[numbers]
@@ -77,7 +77,7 @@ class Cells:
         axes = np.arange(d)
         spread[:, axes, axes] = np.maximum(spread[:, axes, axes], 0.0)
         reach = np.where(alone, 0.0, np.linalg.norm(np.maximum(mean - low, high - mean), axis=1))
-        # a cell with one row has no size: it is that row
+        # a cell with a single row has no extent
         centre = np.where(alone[:, None], mean, (low + high) / 2)
         half = np.where(alone, 0.0, np.linalg.norm(high - low, axis=1) / 2)
         return cls(grid, numbers, weight, mean, spread, centre, half, reach)
@@ -93,14 +93,14 @@ class Cells:
 
     @cached_property
     def _table(self) -> tuple[Floats, ...]:
-        """The cells as the compiled loops take them."""
+        """The cells in the form that compiled loops take."""
         flat = self.spread.reshape(len(self.numbers), -1)
         return tuple(map(np.ascontiguousarray, (self.centre, self.half, self.mean, flat, self.reach)))
 
     def summed(self, centers: Floats, t: float, *, small: bool) -> tuple[Bools, Sums, float]:
-        """Which cells have to be looked at row by row at t, the sums of all others, and what those may be wrong by.
+        """Which cells must be summed row by row at t, the sums of all others, and the error bound of those.
 
-        The error is of the city-wide cost, relative.
+        The error is relative to the city-wide cost.
         """
         k, d = centers.shape
         count, t = len(self.numbers), float(t)
@@ -125,7 +125,7 @@ class Cells:
     def _doubtful(
         self, f: Floats, lift: Floats, bound: Floats, contested: Bools, t: float
     ) -> tuple[Bools, float]:
-        """Contested cells, and those whose bounds together would be more than the error allows."""
+        """Contested cells, and those whose bounds together would exceed the allowed error."""
         if t == 0:
             return contested, 0.0
         top = float(f.max())
@@ -135,7 +135,9 @@ class Cells:
         allowed = ERROR * t * cost * total
         share = np.where(contested, 0.0, mass * bound)
         large = np.flatnonzero(share > allowed / (2 * len(share)))
-        trusted = float(share.sum() - share[large].sum())  # of all others: at most half of what is allowed
+        trusted = float(
+            share.sum() - share[large].sum()
+        )  # error of all others: at most half of what is allowed
         order = large[np.argsort(share[large])]
         added = trusted + np.cumsum(share[order])
         few = int(np.searchsorted(added, allowed, side="right"))
@@ -144,7 +146,7 @@ class Cells:
         return rows, (float(added[few - 1]) if few else trusted) / (t * cost * total)
 
     def _far(self, f: Floats, labels: Ints, others: Ints, contested: Bools, k: int) -> Bools:
-        """Contested cells, and those in which the farthest of a cluster may live."""
+        """Contested cells, and those that may contain the farthest resident of a cluster."""
         length = np.sqrt(f)
         least = np.zeros(k)
         np.maximum.at(least, labels[~contested], length[~contested])

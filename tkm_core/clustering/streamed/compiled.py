@@ -3,62 +3,144 @@
 import numpy as np
 
 from tkm_core.clustering.compiled.kernel import inner, kernel
-from tkm_core.clustering.compiled.rows import apart, floats
+from tkm_core.clustering.compiled.rows import apart, floats, integers
+
+BLOCK = 2048  # rows whose cells are found before anything is added to them
 
 
 @inner
-def _bin(X, i, edges, first, starts, per_slot):
-    """The cell of row i; ``starts`` says, for each of many equal slots of an axis, with which edge to begin."""
-    side = edges.shape[1] + 1
-    slots = starts.shape[1] - 1
-    cell = 0
-    for a in range(X.shape[1]):
-        x = X[i, a]
-        slot = int(min(max((x - first[a]) * per_slot[a], 0.0), slots - 1.0))
-        low = starts[a, slot]
-        high = starts[a, slot + 1]
+def _place(x, a, edges, first, slots, per_slot):
+    """Between which edges of axis a something lies; ``slots`` says it for each of many equal parts, or -1."""
+    at = (x - first[a]) * per_slot[a]
+    slot = slots.shape[1] - 1
+    if at < slot:
+        slot = int(at) if at > 0.0 else 0
+    low = np.int64(slots[a, slot])
+    if low < 0:
+        low = 0
+        high = edges.shape[1]
         while low < high:
             middle = (low + high) // 2
             if edges[a, middle] < x:
                 low = middle + 1
             else:
                 high = middle
-        # the slot may be one off by rounding
-        while low > 0 and edges[a, low - 1] >= x:
-            low -= 1
-        while low < side - 1 and edges[a, low] < x:
-            low += 1
-        cell = cell * side + low
-    return cell
+    return low
+
+
+@inner
+def _bins(X, lo, hi, edges, first, slots, per_slot, bins):
+    """The cells of rows lo..hi, into bins[0:hi-lo]."""
+    side = edges.shape[1] + 1
+    d = X.shape[1]
+    if d == 2:  # without a loop over axes it takes half of the time
+        for i in range(lo, hi):
+            place = _place(X[i, 0], 0, edges, first, slots, per_slot)
+            bins[i - lo] = place * side + _place(X[i, 1], 1, edges, first, slots, per_slot)
+        return
+    for i in range(lo, hi):
+        cell = 0
+        for a in range(d):
+            cell = cell * side + _place(X[i, a], a, edges, first, slots, per_slot)
+        bins[i - lo] = cell
 
 
 @kernel(heavy=True)
-def add_moments(X, w, edges, first, starts, per_slot, middle, sums):
+def find_bins(X, edges, first, slots, per_slot, bins):
+    """The cell of every row."""
+    _bins(X, 0, X.shape[0], edges, first, slots, per_slot, bins)
+
+
+@kernel(heavy=True)
+def add_moments(X, w, edges, first, slots, per_slot, middle, sums):
     """Add rows to the cells: number, weight, weighted coordinates from ``middle`` and their products (lower half)."""
     n, d = X.shape
     x = floats(d)
-    for i in range(n):
-        weight = w[i]
-        if weight <= 0.0:
-            continue
-        cell = _bin(X, i, edges, first, starts, per_slot)
-        sums[cell, 0] += 1.0
-        sums[cell, 1] += weight
-        at = 2 + d
-        for a in range(d):
-            x[a] = X[i, a] - middle[a]
-            wx = weight * x[a]
-            sums[cell, 2 + a] += wx
-            for b in range(a + 1):
-                sums[cell, at] += wx * x[b]
-                at += 1
+    cells = integers(BLOCK)
+    for start in range(0, n, BLOCK):
+        stop = min(n, start + BLOCK)
+        _bins(X, start, stop, edges, first, slots, per_slot, cells)
+        # in a loop of its own the processor fetches the sums of several cells at a time
+        for i in range(start, stop):
+            weight = w[i]
+            if weight <= 0.0:
+                continue
+            own = sums[cells[i - start]]
+            own[0] += 1.0
+            own[1] += weight
+            if d == 2:
+                x0 = X[i, 0] - middle[0]
+                x1 = X[i, 1] - middle[1]
+                w0 = weight * x0
+                w1 = weight * x1
+                own[2] += w0
+                own[3] += w1
+                own[4] += w0 * x0
+                own[5] += w1 * x0
+                own[6] += w1 * x1
+                continue
+            at = 2 + d
+            for a in range(d):
+                x[a] = X[i, a] - middle[a]
+                wx = weight * x[a]
+                own[2 + a] += wx
+                for b in range(a + 1):
+                    own[at] += wx * x[b]
+                    at += 1
 
 
 @kernel(heavy=True)
-def find_bins(X, edges, first, starts, per_slot, bins):
-    """The cell of every row."""
+def find_rows(X, w, edges, first, slots, per_slot, some, rows, cells):
+    """Which rows lie in a cell of which there is ``some`` need, and in which; returns how many."""
+    bins = integers(BLOCK)
+    count = 0
+    for start in range(0, X.shape[0], BLOCK):
+        stop = min(X.shape[0], start + BLOCK)
+        _bins(X, start, stop, edges, first, slots, per_slot, bins)
+        for i in range(start, stop):
+            rows[count] = i
+            cells[count] = bins[i - start]
+            count += some[bins[i - start]] and w[i] > 0.0
+    return count
+
+
+@kernel(heavy=True)
+def take_rows(X, w, words, bit, into, people):
+    """Copy the rows that have this bit; returns how many there are."""
+    d = X.shape[1]
+    word = bit // 64
+    mask = np.uint64(1) << np.uint64(bit % 64)
+    count = 0
     for i in range(X.shape[0]):
-        bins[i] = _bin(X, i, edges, first, starts, per_slot)
+        for a in range(d):
+            into[count, a] = X[i, a]
+        people[count] = w[i]
+        count += (words[i, word] & mask) != 0
+    return count
+
+
+@kernel(heavy=True)
+def note_farthest(X, w, labels, centers, far, rows):
+    """Note, for each cluster and direction, the row that lies farthest out."""
+    d = X.shape[1]
+    sectors = far.shape[1]
+    for i in range(X.shape[0]):
+        j = labels[i]
+        f = apart(X, i, centers, j)
+        if d == 2:
+            turn = np.arctan2(X[i, 1] - centers[j, 1], X[i, 0] - centers[j, 0]) / (2.0 * np.pi) + 0.5
+            sector = min(int(turn * sectors), sectors - 1)
+        else:
+            axis = 0
+            for a in range(1, d):
+                if abs(X[i, a] - centers[j, a]) > abs(X[i, axis] - centers[j, axis]):
+                    axis = a
+            sector = 2 * axis + (X[i, axis] > centers[j, axis])
+        if f > far[j, sector]:
+            far[j, sector] = f
+            for a in range(d):
+                rows[j, sector, a] = X[i, a]
+            rows[j, sector, d] = w[i]
 
 
 @kernel(heavy=True)

@@ -1,4 +1,4 @@
-"""The estimator for rows beyond memory: searched for on their cells, then exact passes; predictions stay lazy."""
+"""`TiltedKMeans` for data beyond memory: a search on cells, then exact passes; predictions are lazy."""
 
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ from tkm_core.clustering.streamed.path import condensed, finish, length_of
 from tkm_core.extras import needs_extra
 from tkm_core.partitions import Piece, Rows, over_rows
 
-SEARCHES = 16  # on the cells: cheap next to a pass over the rows
+SEARCHES = 16  # on the cells, where they are cheap compared with a pass over the rows
 Model = TypeVar("Model", bound=Any)
 
 

@@ -1,4 +1,4 @@
-"""The first passes: where the rows lie, and the moments of the cells of a grid that stand for them."""
+"""The first passes over data beyond memory: the range of the rows, and the moments of the cells of a grid."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tkm_core.arrays import Floats, Ints
 from tkm_core.clustering.descent import box
@@ -15,21 +16,22 @@ from tkm_core.partitions import Block, PartitionError, Passes, Piece, Rows
 from tkm_core.progress import Progress, silent
 
 SIDES = {1: 1 << 16, 2: 512, 3: 64}  # cells along each axis
-SLOTS = 4096  # equal parts of an axis that say where to look for a cell
-SAMPLE = 50_000  # rows looked at for where people live, and that stand for the others in more than three dimensions
-OUTER = 2_500  # rows farthest from the middle that stand for themselves there
-LOOKED_AT = 32  # pieces from which they are taken where the range is known without a pass
+SLOTS, MOST_SLOTS = 64, 1 << 20  # equal parts of an axis for each cell along it: most lie in one cell
+ROUNDING = 1e-12  # of the range: a row so near to the edge of a part may be counted to its neighbour
+SAMPLE = 50_000  # rows sampled to place the grid; in more than three dimensions they stand for all rows
+OUTER = 2_500  # in that case, rows farthest from the middle that stand for themselves
+LOOKED_AT = 32  # pieces sampled if the range is known without a pass
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What is known of the rows before they are condensed: their box, how many there are, some of them."""
+    """What is known of the rows before they are condensed: their box, their number, and a sample."""
 
     low: Floats
     high: Floats
     count: int
     sample: Floats
-    people: Floats  # weights of the sample, each times the rows it stands for
+    people: Floats  # weights of the sample, times the number of rows each stands for
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class FirstBlock:
 
     @property
     def name(self) -> str:
-        """That of the piece."""
+        """The name of the piece."""
         return self.piece.name
 
     def blocks(self) -> Iterator[Block]:
@@ -49,12 +51,12 @@ class FirstBlock:
         yield from islice(self.piece.blocks(), 1)
 
     def delayed(self) -> "FirstBlock":
-        """Itself: only files say their range without a pass, and workers read those by themselves."""
+        """The piece itself: only files state their range without a pass, and workers read those themselves."""
         return self
 
 
 def survey(passes: Passes, report: Progress = silent) -> Survey:
-    """Find the range and take a sample; where the files say their range, of a few pieces only."""
+    """Find the range and take a sample; only from a few pieces if the files state their range."""
     rows = passes.rows
     if rows.box is not None and rows.n_rows is not None and rows.n_columns in SIDES:
         every = max(1, len(rows.pieces) // LOOKED_AT)
@@ -77,6 +79,7 @@ def _look(blocks: Iterator[Block], _: None) -> Survey:
 
 
 def _of_block(block: Block) -> Survey:
+    """The survey of one block."""
     live = block.weights > 0
     X, weights = (block.X, block.weights) if live.all() else (block.X[live], block.weights[live])
     low, high = box(X) if len(X) else (np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf))
@@ -85,7 +88,7 @@ def _of_block(block: Block) -> Survey:
 
 
 def _together(parts: list[Survey]) -> Survey:
-    """Two or more surveys as one; the sample is thinned, evenly, to a bounded size."""
+    """Merge surveys; the sample is thinned evenly to a limited size."""
     parts = [part for part in parts if part.count]
     if not parts:
         return Survey(np.array([]), np.array([]), 0, np.empty((0, 0)), np.array([]))
@@ -102,7 +105,7 @@ def _together(parts: list[Survey]) -> Survey:
 
 
 def outermost(blocks: Iterator[Block], middle: Floats) -> tuple[Floats, Floats, Floats]:
-    """The rows farthest from the middle, with weights and squared distances: a sample alone would leave them out."""
+    """The rows farthest from the middle, with weights and squared distances, since a sample may miss them."""
     found = [(np.empty((0, len(middle))), np.empty(0), np.empty(0))]
     for block in blocks:
         live = block.weights > 0
@@ -122,8 +125,8 @@ def outer_of(parts: list[tuple[Floats, Floats, Floats]]) -> tuple[Floats, Floats
 class Grid:
     """The cells of a map in the solver's coordinates.
 
-    Half of the edges divide the range evenly and half the population, so that neither a far-off farm nor the old town
-    is lost in one cell.
+    Half of the edges divide the range evenly and the other half the population, so that neither a remote farm nor the
+    old town is lost in one cell.
 
     Attributes
     ----------
@@ -155,31 +158,36 @@ class Grid:
 
     @property
     def middle(self) -> Floats:
-        """The middle of the box, from which moments are taken: they are then as exact as they can be."""
+        """The middle of the box, about which moments are taken for accuracy."""
         return (self.low + self.high) / 2
 
     @cached_property
-    def _lookup(self) -> tuple[Floats, Floats, Ints, Floats]:
-        """What the compiled loops need to find the cell of a row: edges, where slots begin, and how long they are."""
+    def lookup(self) -> tuple[Floats, Floats, NDArray[np.int32], Floats]:
+        """What the compiled loops find the cell of a row by: edges, the first, cells of parts, parts a unit."""
         width = np.where(self.high > self.low, self.high - self.low, 1.0)
-        cuts = self.low[:, None] + np.linspace(0.0, 1.0, SLOTS + 1) * width[:, None]
-        starts = np.array([np.searchsorted(edges, cut) for edges, cut in zip(self.edges, cuts, strict=True)])
-        return np.ascontiguousarray(self.edges), self.low, starts.astype(np.int64), SLOTS / width
+        count = min(SLOTS * (self.edges.shape[1] + 1), MOST_SLOTS)
+        slots = np.empty((len(width), count), np.int32)
+        for own, edges, low, across in zip(slots, self.edges, self.low, width, strict=True):
+            cuts = low + np.linspace(0.0, 1.0, count + 1) * across
+            first = np.searchsorted(edges, cuts[:-1] - ROUNDING * across)
+            last = np.searchsorted(edges, cuts[1:] + ROUNDING * across)
+            own[:] = np.where(first == last, first, -1)
+        return np.ascontiguousarray(self.edges), self.low, slots, count / width
 
     @property
     def count(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return int((self.edges.shape[1] + 1) ** len(self.low))
 
     def bins(self, X: Floats) -> Ints:
         """The cell of each row, in the solver's coordinates."""
         found = np.empty(len(X), np.int64)
-        find_bins(X, *self._lookup, found)
+        find_bins(X, *self.lookup, found)
         return found
 
     def add(self, X: Floats, weights: Floats, sums: Floats) -> None:
         """Add rows, in the solver's coordinates, to the moments of their cells."""
-        add_moments(X, weights, *self._lookup, self.middle, sums)
+        add_moments(X, weights, *self.lookup, self.middle, sums)
 
     def boxes(self, cells: Ints) -> tuple[Floats, Floats]:
         """The lowest and highest corner of some cells."""
@@ -192,7 +200,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums over the rows of each cell, as `Grid.add` makes them, and what a pass notes besides."""
+    """Sums over the rows of each cell, as `Grid.add` makes them, and other results of the pass."""
 
     sums: Floats
     low: Floats  # of the data, as given
@@ -218,7 +226,7 @@ def condense(blocks: Iterator[Block], grid: Grid) -> Moments:
 
 
 def added(parts: list[Moments]) -> Moments:
-    """The sums of several parts as those of one."""
+    """Merge the sums of several parts."""
     sums = parts[0].sums.copy()
     for part in parts[1:]:
         sums += part.sums

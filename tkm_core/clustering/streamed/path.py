@@ -1,11 +1,11 @@
-"""A plan for every t from a few passes: range, cells, the dial on the cells, then exact sums for all t at once."""
+"""The path for data beyond memory: range, cells, the path on the cells, then exact sums for all t at once."""
 
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tkm_core.arrays import Bools, Floats
+from tkm_core.arrays import Bools, Floats, Ints
 from tkm_core.clustering.checks import check_number
 from tkm_core.clustering.compiled.costs import note_costs
 from tkm_core.clustering.compiled.descents import HOT_Z
@@ -24,20 +24,21 @@ from tkm_core.clustering.streamed.grid import (
     outermost,
     survey,
 )
+from tkm_core.clustering.streamed.settling import settled
 from tkm_core.clustering.threads import pool
 from tkm_core.partitions import PartitionError, Passes
 from tkm_core.progress import Progress, part, silent
 
 COLUMN = {"city": 0, "cluster": 1}
-SAMPLED = 20_000  # stand-ins that say how large t f is
+SAMPLED = 20_000  # stand-ins from which the size of t f is estimated
 POLISH = 3  # steps on the cells and the rows farthest out
-AGAIN, AGAIN_SAMPLED = 1, 6  # most further passes
-STILL = 1e-4  # of a cluster's radius: facilities that all have a shorter step left are not moved
+AGAIN, AGAIN_SAMPLED = 1, 6  # the most further passes
+STILL, STILL_SAMPLED = 1e-2, 1e-4  # share of a cluster's radius: shorter steps are not taken
 
 
 @dataclass(frozen=True)
 class Condensed:
-    """Rows as weighted stand-ins, and what is needed to come back to the rows.
+    """Rows as weighted stand-ins, and what is needed to return to the rows.
 
     Attributes
     ----------
@@ -47,7 +48,7 @@ class Condensed:
     scale : float
         Spread of all rows, in the coordinates of the data.
     count : int
-        How many rows there are.
+        Number of rows.
     cells : Cells or None
         On a grid, up to three dimensions.
     """
@@ -82,7 +83,7 @@ def condensed(passes: Passes, report: Progress = silent) -> Condensed:
 
 
 def _cells(passes: Passes, found: Survey, report: Progress) -> tuple[Grid, Cells, int]:
-    """The cells; made once more where the files were wrong about their range."""
+    """The cells, made again if the files stated a wrong range."""
     for _ in range(2):
         grid = Grid.of(found)
         moments = passes(condense, added, grid, report, "Condensing the rows to cells")
@@ -98,13 +99,14 @@ def _cells(passes: Passes, found: Survey, report: Progress) -> tuple[Grid, Cells
 
 @dataclass(frozen=True)
 class Finished:
-    """Facilities at each setting as the exact passes leave them, in the coordinates of the data."""
+    """Facilities at each setting after the exact passes, in the coordinates of the data."""
 
     centers: Floats
     history: Floats  # (m, 3): city-wide cost, tilted SSE, SSE
-    left: Floats  # the longest step, relative to its cluster's radius
-    wrong: Floats  # what the costs may be wrong by, relative
+    left: Floats  # the longest remaining step, relative to its cluster's radius
+    wrong: Floats  # relative error bound of the costs
     weight: float
+    arrangement: Ints  # plans with the same number pass into one another as t changes
 
 
 def finish(
@@ -117,29 +119,39 @@ def finish(
     criterion: str,
     report: Progress = silent,
 ) -> Finished:
-    """An exact pass for all t at once, a step, and another pass where a facility moved; the better of the two stays.
+    """An exact pass for all t at once, and another at those t where a step is left; the better of the two stays.
 
-    One step is enough after the walk on the cells of a grid; after that on a sample there may be several.
+    On the cells of a grid, plans are settled first, and one further pass is enough; on a sample there may be several.
 
-    ``centers`` (m, k + f, d) and ``length``, in which t is counted, are in the coordinates of the data.
+    ``centers`` (m, k + f, d) and ``length``, the unit for t, are in the coordinates of the data.
     """
     frame = known.frame
     inside = np.stack([frame.inside(each) for each in centers])
     tilts = np.array([tilt(each, frame.unit / length) if each else 0.0 for each in t])
-    most = AGAIN if known.cells is not None else AGAIN_SAMPLED
-    best = _pass(
-        passes, known, inside, tilts, n_free, part(report, 0.0, 1 / (most + 1)), "All rows, at every t"
-    )
+    most, arrangement = AGAIN, np.zeros(len(tilts), np.int64)
+    chosen = np.zeros(len(tilts), np.bool_)  # plans that stay as they are
+    if known.cells is None:
+        most = AGAIN_SAMPLED
+    if n_free:
+        hot, points = _hot(known, inside, tilts), frame.inside(known.X)
+        stage = part(report, 0.0, 0.2)
+        inside, arrangement, chosen = settled(
+            points, known.weights, inside, tilts, hot, n_free, criterion, stage
+        )
+    stages = [
+        part(report, 0.2 + 0.8 * i / (most + 1), 0.2 + 0.8 * (i + 1) / (most + 1)) for i in range(most + 1)
+    ]
+    best = _pass(passes, known, inside, tilts, n_free, stages[0], "All rows, at every t")
     scale = np.ones(len(tilts))  # of the next step: shorter after one that led no lower
-    for number in range(1, most + 1):
-        if best.left.max(initial=0.0) <= STILL:
+    for stage in stages[1:]:
+        open_ = np.flatnonzero((best.left > (STILL if known.cells is not None else STILL_SAMPLED)) & ~chosen)
+        if not len(open_):
             break
-        stage = part(report, number / (most + 1), (number + 1) / (most + 1))
-        trial = best.centers + scale[:, None, None] * best.steps
-        again = _pass(passes, known, trial, tilts, n_free, stage, "All rows once more")
-        lower = again.history[:, COLUMN[criterion]] < best.history[:, COLUMN[criterion]]
-        scale = np.where(lower, 1.0, scale / 4)
-        best = best.chosen(again, lower)
+        trial = best.centers[open_] + scale[open_, None, None] * best.steps[open_]
+        again = _pass(passes, known, trial, tilts[open_], n_free, stage, "All rows once more")
+        lower = again.history[:, COLUMN[criterion]] < best.history[open_, COLUMN[criterion]]
+        scale[open_] = np.where(lower, 1.0, scale[open_] / 4)
+        best = best.with_lower(again, open_[lower], lower)
     report(1.0, "Done")
     fixed = centers[:, n_free:]
     outside = np.stack([frame.outside(each[:n_free]) for each in best.centers])
@@ -149,12 +161,13 @@ def finish(
         best.left,
         best.wrong,
         best.weight,
+        arrangement,
     )
 
 
 @dataclass(frozen=True)
 class Passed:
-    """What one exact pass says about facilities, in the solver's coordinates."""
+    """The results of one exact pass, in the solver's coordinates."""
 
     centers: Floats
     steps: Floats
@@ -163,12 +176,13 @@ class Passed:
     wrong: Floats
     weight: float
 
-    def chosen(self, other: "Passed", lower: Bools) -> "Passed":
-        """The other where it is lower, this one elsewhere."""
+    def with_lower(self, other: "Passed", at: Ints, lower: Bools) -> "Passed":
+        """The same, but ``at`` some settings what the other has where it is lower."""
 
         def pick(name: str) -> Any:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            return np.where(lower.reshape(-1, *(1,) * (mine.ndim - 1)), theirs, mine)
+            mine = getattr(self, name).copy()
+            mine[at] = getattr(other, name)[lower]
+            return mine
 
         names = ("centers", "steps", "history", "left", "wrong")
         return replace(self, **{name: pick(name) for name in names})
@@ -181,7 +195,7 @@ def _pass(
     m, k, d = centers.shape
     low, high = known.frame.inside(known.frame.low[None])[0], known.frame.inside(known.frame.high[None])[0]
     corners = np.maximum(np.abs(centers - low), np.abs(centers - high))
-    reach = (corners**2).sum(axis=2).min(axis=1)  # some facility is within this of everybody
+    reach = (corners**2).sum(axis=2).min(axis=1)  # everybody has some facility within this squared distance
     with np.errstate(invalid="ignore"):
         small = np.nan_to_num(tilts * reach, nan=0.0, posinf=np.inf) <= SMALL_Z
     ask = Ask(known.frame, centers, tilts, small, _hot(known, centers, tilts))
@@ -191,8 +205,8 @@ def _pass(
         rows = np.zeros((m, known.cells.grid.count), np.bool_)
         kept = Sums.zeros(m, k, d)
         cells, settings = known.cells, zip(centers, tilts, small, strict=True)
-        tasks = [pool().submit(cells.summed, at, t, small=bool(few)) for at, t, few in settings]
-        for i, task in enumerate(tasks):
+        parts = [pool().submit(cells.summed, at, t, small=bool(few)) for at, t, few in settings]
+        for i, task in enumerate(parts):
             report(0.0, text)
             some, sums, wrong[i] = task.result()
             rows[i, known.cells.numbers[some]] = True
@@ -205,8 +219,12 @@ def _pass(
         note_costs(whole.clusters[i].view(np.recarray), float(tilts[i]), bool(small[i]), history[i])
     steps = _steps(whole, tilts, small, n_free)
     beyond = np.zeros(m)
-    for i in np.flatnonzero(ask.hot).tolist():
-        end = _outer_end(known, centers[i], tilts[i], found.rows[i][found.far[i] >= 0], n_free)
+    hot = np.flatnonzero(ask.hot).tolist()
+    tasks = [
+        pool().submit(_outer_end, known, centers[i], tilts[i], found.rows[i][found.far[i] >= 0], n_free)
+        for i in hot
+    ]
+    for i, end in zip(hot, (task.result() for task in tasks), strict=True):
         steps[i], beyond[i] = end.centers - centers[i], end.left
     radius = np.sqrt(np.where(whole.clusters["top"] > 0, whole.clusters["top"], np.inf))
     left = np.maximum((np.linalg.norm(steps, axis=2) / radius).max(axis=1), beyond)
@@ -214,7 +232,7 @@ def _pass(
 
 
 def _hot(known: Condensed, centers: Floats, tilts: Floats) -> Bools:
-    """Where t f is so large that Newton's step is likely to overshoot, and the rows farthest out decide."""
+    """Settings at which t f is so large that Newton's step is likely to overshoot, and the farthest rows decide."""
     points = known.frame.inside(known.X)
     points = points[:: max(1, len(points) // SAMPLED)]
     tops = np.array([nearest(points, each)[1].max() for each in centers])
@@ -240,15 +258,15 @@ def _steps(sums: Sums, tilts: Floats, small: Bools, n_free: int) -> Floats:
 
 
 def _outer_end(known: Condensed, centers: Floats, t: float, rows: Floats, n_free: int) -> Descent:
-    """A few steps to the tilted means of the cells and of the rows farthest out, which decide at a large t."""
+    """A few steps to the tilted means of the cells and the farthest rows, which decide at a large t."""
     d = centers.shape[1]
     points = np.vstack([known.frame.inside(known.X), rows[:, :d]])
     problem = Problem.of(points, np.concatenate([known.weights, rows[:, d]]), n_free)
-    return descend(problem, centers, t, max_iter=POLISH)
+    return descend(problem, centers, t, max_iter=POLISH, alone=True)
 
 
 def length_of(scale: str | float | None, known: Condensed) -> float:
-    """The length in which t is counted (``scale`` of ``TiltedKMeans``), in the coordinates of the data."""
+    """The unit of length for t (``scale`` of ``TiltedKMeans``), in the coordinates of the data."""
     if scale == "auto":
         return known.scale or 1.0
     return 1.0 if scale is None else check_number(scale, "scale")
