@@ -14,7 +14,7 @@ import streamlit as st
 from pages import compare, data, guide, how_many, lab, plan, scenarios, sites
 from pages.serving import garbage, login, uploads, visitor
 from pages.serving.jobs.asker import found_by
-from pages.shared import address, errors, notices, screen, state, theme
+from pages.shared import address, errors, notices, screen, state, theme, windows
 
 ASSETS = Path(__file__).parent / "assets"
 # url (the file's name), what the menu says, what draws it
@@ -61,6 +61,7 @@ def main() -> None:
         notices.add(f"This link is not quite right: {problem}. The usual setting is used instead.")
     for refusal in uploads.refusals():
         notices.add(refusal)
+    windows.come_to(chosen.url_path)
     chosen.run()
     login.leave()
     address.write()

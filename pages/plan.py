@@ -20,6 +20,7 @@ from pages.shared import (
     state,
     straight_lines,
     theme,
+    windows,
 )
 from tkm_core import figures
 from tkm_core.planning import Plan, by_group
@@ -179,7 +180,7 @@ def _distances(place: cities.City, plan: Plan, i: int, look: figures.Look, chart
     )
 
 
-@st.dialog("Plans worth discussing", width="medium", icon=":material/forum:")
+@st.dialog("Plans worth discussing", width="medium", icon=":material/forum:", on_dismiss=windows.close)
 def _shortlist(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
     """The few plans that need discussing, each with its sentence and a button that turns the dial there."""
     with st.spinner("Comparing all settings of the dial"):  # every plan is measured at every setting
@@ -197,11 +198,16 @@ def _shortlist(place: cities.City, plan: Plan, i: int, look: figures.Look) -> No
             "On the map" if setting == i else "Show",
             key=f"portfolio_{setting}",
             disabled=setting == i,
-            on_click=dial.turn_to,
+            on_click=_take_from_shortlist,
             args=(float(plan.t[setting]),),
             width="stretch",
         ):
-            st.rerun()  # which closes the dialog
+            st.rerun()  # without the window
+
+
+def _take_from_shortlist(t: float) -> None:
+    windows.close()
+    dial.turn_to(t)
 
 
 def _groups(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
@@ -249,13 +255,14 @@ def _tradeoff(place: cities.City, plan: Plan, i: int, look: figures.Look, charts
     """What fairness costs; a click on the curve turns the dial."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**Trade-off** :gray[as the dial turns]", width="content")
-        if st.button(
+        clicked = st.button(
             "Shortlist",
             key="shortlist",
             icon=":material/forum:",
             type="tertiary",
             help="The few plans worth discussing, which between them stand for every setting of the dial.",
-        ):
+        )
+        if windows.is_open("shortlist", clicked=clicked):
             _shortlist(place, plan, i, look)
         with st.popover("Axes", icon=":material/tune:", type="tertiary"):
             for name, label, axes in (

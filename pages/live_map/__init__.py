@@ -129,7 +129,8 @@ def show_map(
         Of the map, in pixels.
     key : str
         The widget's value has ``said``, what the planner did last: a dict with ``seq``, ``what`` ("dial",
-        "move", "back" or "keep"), ``t``, and where a place is meant ``j`` and ``lonlat``.
+        "move", "back" or "keep"), ``t``, ``turned`` as the browser knew it then, and where a place is meant ``j`` and
+        ``lonlat``.
     group : str
         Who moves in step.
     on_said : callable

@@ -88,6 +88,8 @@ export class Dial {
   /** Stand at a setting because the page says so. @param {number} at */
   stand(at) {
     this.stop();
+    clearTimeout(this.rest);
+    this.moving = false;
     this.at = at;
     this.show();
   }

@@ -72,7 +72,10 @@ export class MapView extends GroundMap {
     if (this.removed) return;
     const led = this.followed !== undefined && data.turned !== this.followed;
     this.followed = data.turned;
-    if (led) this.seq = Math.max(this.seq, data.seen);
+    if (led) {
+      this.seq = Math.max(this.seq, data.seen);
+      this.heard(); // what was said before the page turned the dial no longer matters
+    }
     const first = !this.root.dataset.drawn;
     if (led || !(data.seen < this.seq)) this.stand(data); // else it is older than what the planner did since
     if (first) this.takeUp(data);
@@ -268,7 +271,7 @@ export class MapView extends GroundMap {
     const t = this.plan?.values[Math.round(this.at)];
     this.line.watch();
     this.line.keep({ seq: this.seq, what, more, t, plan: this.data.plan });
-    this.component.setStateValue('said', { seq: this.seq, what, t, ...more });
+    this.component.setStateValue('said', { seq: this.seq, what, t, turned: this.followed ?? 0, ...more });
   }
 
   sayAgain() {

@@ -10,7 +10,7 @@ from streamlit.runtime import memory_media_file_storage
 
 from pages.serving.config import config
 from pages.serving.jobs import tasks
-from pages.shared import address, background, cities, dial, errors, long_work, markdown, screen
+from pages.shared import address, background, cities, dial, errors, long_work, markdown, screen, windows
 from pages.shared.cache import caches
 from tkm_core import export
 from tkm_core.figures import html_report
@@ -43,13 +43,15 @@ def sidebar(place: cities.City, plan: Plan) -> None:
 
 def _buttons(place: cities.City, plan: Plan) -> None:
     with st.container(horizontal=True, gap="small"):
-        if st.button("Download", key="download", icon=":material/download:", width="stretch"):
-            _download(place, plan)
-        if st.button("Share", key="share", icon=":material/link:", width="stretch"):
-            _share(place)
+        download = st.button("Download", key="download", icon=":material/download:", width="stretch")
+        share = st.button("Share", key="share", icon=":material/link:", width="stretch")
+    if windows.is_open("download", clicked=download):
+        _download(place, plan)
+    elif windows.is_open("share", clicked=share):
+        _share(place)
 
 
-@st.dialog("Download this plan", icon=":material/download:")
+@st.dialog("Download this plan", icon=":material/download:", on_dismiss=windows.close)
 def _download(place: cities.City, plan: Plan) -> None:
     """The files of the plan at the setting that is on the screen; each is made only when it is asked for."""
     i = plan.index(dial.setting(plan))
@@ -74,7 +76,7 @@ def _download(place: cities.City, plan: Plan) -> None:
         st.fragment(_large_tables, run_every=background.LOOK)(place, plan, i, chosen, name)
 
 
-@st.dialog("Share this plan", icon=":material/link:")
+@st.dialog("Share this plan", icon=":material/link:", on_dismiss=windows.close)
 def _share(place: cities.City) -> None:
     st.markdown("This link shows the same plan elsewhere.")
     st.code(address.link(), language=None, wrap_lines=True)

@@ -237,7 +237,8 @@ def _follow(told: Any) -> None:
     live = state.visit().live_map
     live.seen, live.trial = int(told["seq"]), None
     t = float(told["t"])
-    if t >= 0:  # not NaN either
+    # not NaN either, and not said before the page itself turned the dial: both may come in one run, in any order
+    if t >= 0 and int(told["turned"]) >= live.turned:
         address.put("t", t)
     if told["what"] not in ("move", "keep"):
         return

@@ -75,6 +75,10 @@ class Visit:
     ----------
     pages : dict
         The pages of the app by name, to go to.
+    page : str
+        The page that was drawn last.
+    window : str
+        The window that is open over it.
     address : dict or None
         The address as it was read or written last; None before the first run.
     notices : list of str
@@ -127,6 +131,8 @@ class Visit:
     """
 
     pages: dict[str, st.Page] = field(default_factory=dict)
+    page: str = ""
+    window: str = ""
     address: dict[str, str] | None = None
     notices: list[str] = field(default_factory=list)
     own: set[str] = field(default_factory=set)
