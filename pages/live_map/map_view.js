@@ -121,7 +121,7 @@ export class MapView extends GroundMap {
   /** Go on where the planner was when the page was changed, if the server never heard of it. @param {any} data */
   takeUp(data) {
     const lost = this.line.kept();
-    if (!lost || lost.seq <= data.seen || lost.plan !== data.plan) return this.heard();
+    if (!lost || lost.seq <= data.seen || lost.plan !== data.plan || lost.turned !== data.turned) return this.heard();
     const { what, more } = lost;
     this.seq = lost.seq;
     this.at = nearest(this.t ?? [], parsed(lost.t));
@@ -270,8 +270,9 @@ export class MapView extends GroundMap {
     this.untold = { what, more }; // until an answer takes it into account
     const t = this.plan?.values[Math.round(this.at)];
     this.line.watch();
-    this.line.keep({ seq: this.seq, what, more, t, plan: this.data.plan });
-    this.component.setStateValue('said', { seq: this.seq, what, t, turned: this.followed ?? 0, ...more });
+    const turned = this.followed;
+    this.line.keep({ seq: this.seq, what, more, t, turned, plan: this.data.plan });
+    this.component.setStateValue('said', { seq: this.seq, what, t, turned, ...more });
   }
 
   sayAgain() {
