@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SHELL = "chromium-headless-shell"  # a page takes it a fifth less processor time than the whole browser
+NAMES = (SHELL, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGS = (
     "--no-sandbox",
     "--disable-background-networking",
@@ -34,11 +35,11 @@ def install() -> None:
     if shutil.which("apt-get"):
         env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
         subprocess.run([*sudo, "apt-get", "update", "-qq"], env=env, check=False)
-        subprocess.run([*sudo, "apt-get", "install", "-y", "-qq", "chromium"], env=env, check=False)
-    if not find():
-        subprocess.run(
-            [sys.executable, "-m", "playwright", "install", "--with-deps", "chromium"], check=False
-        )
+        for package in (SHELL, "chromium"):  # not every system has the first
+            subprocess.run([*sudo, "apt-get", "install", "-y", "-qq", package], env=env, check=False)
+            if find():
+                return
+    subprocess.run([sys.executable, "-m", "playwright", "install", "--with-deps", "chromium"], check=False)
 
 
 if __name__ == "__main__":
