@@ -292,7 +292,8 @@ def test_a_hand_turns_the_dial_and_the_charts_follow_without_the_server(visit: V
     plan = make_plan(load_sample("sacramento"), 4, with_t=0.25)
     farthest = [f"{far / 1000:.1f}" for far in plan.curve.largest_distance]
     turned = page.locator(".live-map").evaluate(
-        """async (node, last) => { const view = node.liveMap, { input } = view.dial; view.tell = () => {};  // nobody hears
+        """async (node, last) => { const view = node.liveMap, { input } = view.dial;
+        view.tell = () => {};  // nobody hears
         const text = (where) => [...document.querySelectorAll(where)].map((one) => one.textContent).join(' ');
         const chart = () => text('.st-key-tradeoff .annotation-text').match(/this plan, t = (\\S+)/)[1];
         const frames = [], begun = chart();
