@@ -20,6 +20,8 @@ from tkm_core.stories import tell_plan
 from tkm_core.wording import dial_text
 
 AT_ONCE = 10_000  # residents; their table takes at most 0.2 s, of a million 2 to 17 s
+REPORT_AT_ONCE = 200_000  # residents; of more, the report takes longer than anybody waits without a sign
+REPORT = "Report (HTML, prints well)"
 TABLE_WORDS = {
     "all": "Everything (GeoPackage)",
     "facilities": "Facilities",
@@ -42,6 +44,7 @@ def sidebar(place: cities.City, plan: Plan) -> None:
 
 
 def _buttons(place: cities.City, plan: Plan) -> None:
+    windows.end_what_is_left()
     with st.container(horizontal=True, gap="small"):
         download = st.button("Download", key="download", icon=":material/download:", width="stretch")
         share = st.button("Share", key="share", icon=":material/link:", width="stretch")
@@ -51,15 +54,18 @@ def _buttons(place: cities.City, plan: Plan) -> None:
         _share(place)
 
 
-@st.dialog("Download this plan", icon=":material/download:", on_dismiss=windows.close)
+@st.dialog("Download this plan", icon=":material/download:", on_dismiss=windows.leave)
 def _download(place: cities.City, plan: Plan) -> None:
     """The files of the plan at the setting that is on the screen; each is made only when it is asked for."""
     i = plan.index(dial.setting(plan))
     name = f"{_file_name(place.title)}-k{plan.k}-t{plan.t[i]:g}"
     st.markdown(f":gray[{markdown.escaped(place.title)}, as you see it now: t = {dial_text(plan.t[i])}]")
-    _report(place, plan, i, name)
-    _plan_files(place, plan, i, name)
     many = len(plan.residents) > AT_ONCE
+    if len(plan.residents) <= REPORT_AT_ONCE:
+        _save_report(_report(place, plan, i)[1], name)
+    else:
+        st.fragment(_large_report, run_every=background.LOOK)(place, plan, i, name)
+    _plan_files(place, plan, i, name)
     if not many:
         _save_table(lambda: export.to_bytes(export.all_layers(plan, i), "gpkg"), "all", "gpkg", name)
     chosen = st.selectbox(
@@ -123,26 +129,25 @@ def _plan_files(place: cities.City, plan: Plan, i: int, name: str) -> None:
         )
 
 
-def _report(place: cities.City, plan: Plan, i: int, name: str) -> None:
-    look = screen.look(place)
+def _report(place: cities.City, plan: Plan, i: int) -> tuple[Hashable, Callable[[], str]]:
+    """What the report depends on, and what makes it, also away from the page."""
+    look, standard = screen.look(place), screen.standard(place)
     options = {"utility": address.get("x"), "fairness": address.get("y"), "budget": address.get("budget")}
-    standard = screen.standard(place)
-    story = tell_plan(plan, i, unit=look.unit, standard=standard, people=place.people)
     # A link to uploaded data opens that data: it does not belong in a report that is passed around.
     link = "" if address.get("dataset") == address.UPLOAD else address.link()
+
+    def write() -> str:
+        story = tell_plan(plan, i, unit=look.unit, standard=standard, people=place.people)
+        named = {"title": place.title, "source": place.source, "link": link}
+        return html_report(plan, i, story, look, standard=standard, **named, **options)
+
+    return (look, standard, link, place.title, *options.values()), write
+
+
+def _save_report(data: Callable[[], str | bytes], name: str) -> None:
     st.download_button(
-        "Report (HTML, prints well)",
-        data=lambda: html_report(
-            plan,
-            i,
-            story,
-            look,
-            title=place.title,
-            source=place.source,
-            link=link,
-            standard=standard,
-            **options,
-        ),
+        REPORT,
+        data=data,
         file_name=f"{name}.html",
         mime="text/html",
         icon=":material/description:",
@@ -178,28 +183,59 @@ def _large_tables(place: cities.City, plan: Plan, i: int, file_format: str, name
         _large_table(place, plan, i, what, written or file_format, name)
 
 
+def _large_report(place: cities.City, plan: Plan, i: int, name: str) -> None:
+    """The report on very many residents: made when it is asked for; then it can be saved."""
+    running = background.current()
+    if running is not None and running.running:
+        return  # the bar stands below, with the tables
+    what, write = _report(place, plan, i)
+    key = _file_key(place, plan, i, "report", what)
+    if caches().files.get(key) is not None:
+        _save_report(partial(_kept, key), name)
+        return
+
+    def made(progress: Progress) -> bytes:
+        progress(0.1, "measuring and drawing")
+        return write().encode()
+
+    _make_button(key, "report", REPORT, plan, i, made)
+
+
 def _large_table(place: cities.City, plan: Plan, i: int, what: str, file_format: str, name: str) -> None:
-    files = caches().files
-    key = (*place.key_with_existing, plan.path.centers[i].tobytes(), plan.reference, what, file_format)
-    if files.get(key) is not None:
+    key = _file_key(place, plan, i, what, file_format)
+    if caches().files.get(key) is not None:
         _save_table(partial(_kept, key), what, file_format, name)
         return
 
+    def made(progress: Progress) -> bytes:
+        return tasks.table(key, plan, i, what, file_format, progress)
+
+    _make_button(key, what, TABLE_WORDS[what], plan, i, made)
+
+
+def _file_key(place: cities.City, plan: Plan, i: int, what: str, how: Hashable) -> tuple[Hashable, ...]:
+    return (*place.key_with_existing, plan.path.centers[i].tobytes(), plan.reference, what, how)
+
+
+def _make_button(
+    key: Hashable, what: str, label: str, plan: Plan, i: int, made: Callable[[Progress], bytes]
+) -> None:
+    """A button that makes a file in line with other long work, and what went wrong the last time."""
+    files = caches().files
+
     def make(progress: Progress) -> None:
         waiting = partial(progress, 0.0, long_work.WAITING)
-        made = files.once(
-            key, lambda: tasks.table(key, plan, i, what, file_format, progress), waiting, weight=1.0
-        )
-        files.put(key, made, len(made))
+        content = files.once(key, lambda: made(progress), waiting, weight=1.0)
+        files.put(key, content, len(content))
 
     last = background.current()
     if last is not None and last.problem and last.key == key:
         st.error(markdown.escaped(last.problem), icon=":material/error:")
     st.button(
-        f"{TABLE_WORDS[what]}: make the file",
+        f"{label}: make the file",
         key=f"make_{what}",
         on_click=background.begin,
-        args=(key, f"{TABLE_WORDS[what]} at t = {dial_text(plan.t[i])}", make),
+        args=(key, f"{label} at t = {dial_text(plan.t[i])}", make),
         help="With this many rows, making the file takes a while and may have to wait in line. You can close this "
         "window; the file is there to save when you open it again.",
         width="stretch",

@@ -6,7 +6,24 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from pages.shared.background import LOOK
 from tests.browser.conftest import LIVE, Visit, ready, settled
+
+
+def test_another_window_may_follow_the_downloads_of_a_large_city(visit: Visit) -> None:
+    page = visit("/?dataset=generated-12k&k=3")
+    ready(page)
+    page.get_by_role("button", name="Download", exact=True).click()
+    expect(page.get_by_role("button", name="Who goes where: make the file")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    settled(page)
+    page.get_by_role("button", name="Share", exact=True).click()
+    window = page.get_by_role("dialog")
+    expect(window).to_contain_text("This link shows the same plan elsewhere.")
+    page.wait_for_timeout(3_000 * LOOK)  # what was left of the first window would redraw itself meanwhile
+    expect(window).to_contain_text("This link shows the same plan elsewhere.")
+    expect(page.locator(".st-key-hero")).to_be_visible()
 
 
 def test_a_large_file_is_made_while_the_dial_goes_on(visit: Visit, request: pytest.FixtureRequest) -> None:

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.serving.jobs import tasks
 from pages.shared import background
+from pages.shared import downloads as page_downloads
 from pages.shared.cache import caches
 from tests.pages.conftest import SENT, Opened, live, text, turn_dial
 from tkm_core.planning import make_plan
@@ -211,6 +212,24 @@ def test_a_table_of_many_residents_is_made_first_and_then_saved(opened: Opened) 
     assert "Who goes where" not in saves(app), "another plan, another file"
     turn_dial(app, first)
     assert "Who goes where" in saves(app), "it is kept for a while"
+
+
+def test_a_report_on_very_many_residents_is_made_first_and_then_saved(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = "Report (HTML, prints well)"
+    app = opened(dataset="generated-12k", k="3")
+    assert report in saves(app)
+    monkeypatch.setattr(page_downloads, "REPORT_AT_ONCE", 10_000)
+    assert report not in saves(app)
+    downloads(app).button(key="make_report").click().run()
+    end = time.monotonic() + 60
+    while report not in saves(app) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not app.exception and not app.error
+    assert report in saves(app)
+    made = caches().files
+    assert made.get(list(made._kept)[-1]).startswith(b"<!doctype html>")
 
 
 def endless(text: str) -> tuple[threading.Event, Callable[..., bytes]]:
