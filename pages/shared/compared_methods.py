@@ -16,7 +16,9 @@ from tkm_core.planning import FREE, Compared, Plan, judge, judge_by_rules
 from tkm_core.progress import Progress
 
 PATIENCE = {"20 s": 20.0, "2 min": 120.0, "10 min": 600.0}
-WEIGHT = 50_000  # residents that make a result weigh as much as one that is small
+# Residents that make a result weigh as much as one that is small: of one that has everything about each of them, and
+# of a measured method, which keeps only who goes where and how far
+WEIGHT, SLIM = 50_000, 400_000
 
 
 def run(place: cities.City, plan: Plan, t: float, names: Sequence[str], patience: float) -> list[Compared]:
@@ -101,9 +103,8 @@ def ground_of(place: cities.City) -> SmallGround:
 
 
 def _solution(place: cities.City, k: int, t: float, name: str, patience: float, progress: Progress) -> object:
-    return caches().results.once(
-        _key(place, k, t, name, patience),
-        lambda: tasks.solution(
+    def solved() -> Solution:
+        found = tasks.solution(
             place.residents,
             name,
             k,
@@ -112,9 +113,12 @@ def _solution(place: cities.City, k: int, t: float, name: str, patience: float, 
             existing=place.staying,
             random_state=plans.SEED,
             progress=progress,
-        ),
-        lambda: progress(0.0, long_work.WAITING),
-        _weight(place),
+        )
+        # who goes where is measured anew; with it, the methods for a large city would drive each other out
+        return replace(found, labels=found.labels[:0].copy())
+
+    return caches().results.once(
+        _key(place, k, t, name, patience), solved, lambda: progress(0.0, long_work.WAITING)
     )
 
 
@@ -137,16 +141,22 @@ def _judged(
 
     def measured() -> Compared:
         if not place.rules.plain:
-            return judge_by_rules(plan, solution, t=t, standard=standard)
+            return _slim(judge_by_rules(plan, solution, t=t, standard=standard))
         near = _radius(place, k, lambda *_: None)
-        return judge(place.residents, solution, t=t, standard=standard, neighbourhood=near)
+        return _slim(judge(place.residents, solution, t=t, standard=standard, neighbourhood=near))
 
     found = caches().results.once(
         ("judged", *_key(place, k, t, name, patience), standard, solution.centers.tobytes()),
         measured,
-        weight=_weight(place),
+        weight=max(1.0, len(place.residents) / SLIM),
     )
     return cast("Compared", found)
+
+
+def _slim(one: Compared) -> Compared:
+    """The same with half the memory: of the distances, only the maps are still to be drawn."""
+    distance = cast("npt.NDArray[np.float64]", one.evaluation.distance.astype(np.float32))
+    return replace(one, evaluation=replace(one.evaluation, distance=distance))
 
 
 def _who(place: cities.City, k: int) -> tuple[Hashable, ...]:

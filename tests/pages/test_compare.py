@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared import compared_methods
 from tests.pages.conftest import Opened, text, turn_to
 from tkm_core.measures import COMPARED, shown_in
 from tkm_core.methods import FOR_ANYONE, describe, run_method
@@ -187,3 +188,14 @@ def test_groups_reach_the_method_that_looks_at_them(opened: Opened) -> None:
     assert list(table) == ["k-means++", "Fair-Lloyd"]
     assert table["Fair-Lloyd"] != table["k-means++"]
     assert "Everyone is in one group" not in text(app)
+
+
+def test_no_method_of_a_large_city_is_lost(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its results weigh as much in the cache as those of five million places."""
+    monkeypatch.setattr(compared_methods, "SLIM", compared_methods.SLIM * 932 / 5_000_000)
+    monkeypatch.setattr(compared_methods, "WEIGHT", compared_methods.WEIGHT * 932 / 5_000_000)
+    app = opened("compare", dataset="sacramento", k="9")
+    for _ in range(2):  # also when the page is drawn again
+        assert "Not run yet" not in text(app)
+        assert len(rows(app)) == len(FOR_ANYONE)
+        app.run()

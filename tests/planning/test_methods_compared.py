@@ -176,3 +176,11 @@ def test_a_place_with_a_k_th_of_all_people_is_explained(city: Residents) -> None
     assert "∞" in table and "inf<" not in table
     assert ratio_words(none).startswith("There is no neighbourhood ratio: one place alone")
     assert "ratio" not in method_table(none, Look())
+
+
+def test_a_method_that_takes_longer_than_the_patience_gets_a_sample() -> None:
+    town = load_sample("generated", n=3000)
+    for name in METHODS:
+        hasty = solve(town, name, 3, t=T, patience=1e-6)
+        assert hasty.sampled == (None if describe(name).scales else 1000), name
+    assert not describe("lspp").scales, "it takes minutes for millions of residents"

@@ -216,6 +216,5 @@ METHOD = Method(
     options={"n_init": RUNS, "max_iter": 100, "fixed_centers": None},
     place=place,
     cost=lambda n, d, k: (1.0 + n * (7e-6 * k + 2e-6 * d), 80 * n * (d + 2)),
-    scales=True,
     needs_groups=True,
 )

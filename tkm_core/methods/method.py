@@ -102,7 +102,7 @@ class Method:
     cost : callable
         ``cost(n, d, k)`` returns the expected seconds and bytes.
     scales : bool
-        Whether its time grows at most linearly with the residents, so that it never needs a sample.
+        Whether it is quick enough for millions of residents, so that it never needs a sample.
     may_give_up : bool
         Whether it may notice only while running that it takes too long.
     fair : bool
