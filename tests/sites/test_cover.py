@@ -54,3 +54,11 @@ def test_bad_questions_get_a_sentence():
         fewest_sites([[1.0, 9.0], [8.0, 9.0]], 2)
     assert raised.value.rows.tolist() == [1]
     assert "1 resident (row 1) is farther than 2 from every site" in str(raised.value)
+
+
+def test_without_time_for_the_solver_something_is_still_proven() -> None:
+    """Twelve hamlets that are too far apart to share a site need twelve, whatever the solver is given."""
+    hamlets = np.arange(12) * 100.0
+    homes = (hamlets[:, None] + np.arange(5)).ravel()
+    found = fewest_sites(np.abs(homes[:, None] - homes[None]), 4.0, seconds=0.0)
+    assert (found.number, found.bound) == (12, 12)

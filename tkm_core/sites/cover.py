@@ -112,7 +112,7 @@ def smallest_cover(
     if covers.shape[1] == 0:
         return np.empty(0, np.int64), 0
     small, names = _reduced(covers)
-    found, bound = _greedy(small), 1
+    found, bound = _greedy(small), _apart(small)
     if enough is not None and len(found) <= enough:
         return names[found], bound
     m = len(small)
@@ -126,7 +126,7 @@ def smallest_cover(
         np.full(count, INFINITE),
     )  # fmt: skip
     if run(model, deadline) == highspy.HighsModelStatus.kOptimal:
-        bound = _whole_bound(small, np.asarray(model.getSolution().row_dual))
+        bound = max(bound, _whole_bound(small, np.asarray(model.getSolution().row_dual)))
         if not whole or bound >= len(found) or (enough is not None and bound > enough):
             return names[found], bound
         model.changeColsIntegrality(
@@ -147,6 +147,23 @@ def smallest_cover(
         if np.isfinite(proven):
             bound = max(bound, int(np.ceil(proven - WHOLE)))
     return names[found], min(bound, len(found))
+
+
+def _apart(covers: Bools) -> int:
+    """A bound that needs no solver: how many residents were found of whom no two can share a site.
+
+    >>> _apart(np.array([[True, True, False, False], [False, True, True, False], [False, False, True, True]]))
+    2
+    """
+    free = np.ones(covers.shape[1], dtype=bool)
+    count = 0
+    for resident in np.argsort(
+        covers.sum(axis=0), kind="stable"
+    ):  # those with the fewest sites block the fewest
+        if free[resident]:
+            free &= ~covers[covers[:, resident]].any(axis=0)
+            count += 1
+    return count
 
 
 def _whole_bound(covers: Bools, duals: Floats) -> int:
