@@ -44,8 +44,8 @@ def render() -> None:
         note += f" The number counts new facilities; {staying.words} {'stays' if kept == 1 else 'stay'} in every plan."
     if home is not place.residents:
         note += (
-            f" There are {len(place.residents):,} {place.people}; these curves are measured on {len(home):,} of them, "
-            "drawn at random, so the farthest may be missing here. The Plan page uses everyone."
+            f" The data have {len(place.residents):,} places; these curves are measured on {len(home):,} of them, "
+            "drawn at random, so the farthest may be missing here. The Plan page uses all of them."
         )
     st.markdown(f":gray[{escaped(note)} Turn the dial on the Plan page for another balance.]")
     told = [*place.rules.sentences(place.people), *impossible(left_out)]
@@ -84,7 +84,8 @@ def _fewest(place: cities.City, n_existing: int, look: figures.Look) -> None:
                 key="use_fewest",
                 icon=":material/arrow_forward:",
                 on_click=lambda: address.put("k", number),
-                help="Sets the number of facilities. With the dial at its upper end nobody is farther than that.",
+                help="Sets the number of facilities. The Plan page places them by its own search: turn the dial to "
+                "its upper end to come closest to the standard. Someone may still have a little farther to go.",
             )
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tkm_core.planning import Count
-from tkm_core.stories import one_more
+from tkm_core.stories import impossible, one_more
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,21 @@ def test_miles_are_miles() -> None:
     assert one_more([before, after], 0, unit="mi", people="homes", n_existing=2).startswith(
         "One new facility makes the average trip 1.0 miles shorter"
     )
+
+
+def test_numbers_in_a_row_share_a_sentence_only_if_they_share_the_reason() -> None:
+    room = "{} can serve {} people; there are 1,000."
+    told = impossible(
+        {
+            1: room.format("1 facility", "300"),
+            2: room.format("2 facilities", "600"),
+            3: "Nobody can reach two of them.",
+            4: "There are only 3 sites.",
+            5: "There are only 3 sites.",
+        }
+    )
+    assert told == [
+        "1 and 2 facilities are not shown: 2 facilities can serve 600 people; there are 1,000.",
+        "3 facilities are not shown: Nobody can reach two of them.",
+        "4 and 5 facilities are not shown: There are only 3 sites.",
+    ]

@@ -1,5 +1,6 @@
 """Describe in words what one more facility brings, and how many are needed."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from tkm_core.planning import Count, Fewest
@@ -85,19 +86,33 @@ def tell_fewest(found: Fewest, *, unit: str, people: str, n_existing: int = 0) -
 def impossible(left_out: Mapping[int, str]) -> list[str]:
     """Which numbers of facilities the rules do not allow, and why; one sentence for numbers in a row.
 
+    Numbers in a row share a sentence if their reasons are the same but for the figures in them; it gives those of the
+    last, which is the nearest to being possible where there is too little room.
+
     Examples
     --------
     >>> impossible({1: "Too little room.", 2: "Too little room.", 9: "There are only 8 sites."})
     ['1 and 2 facilities are not shown: Too little room.', '9 facilities are not shown: There are only 8 sites.']
+    >>> impossible({8: "Too little room.", 9: "There are only 8 sites."})
+    ['8 facilities are not shown: Too little room.', '9 facilities are not shown: There are only 8 sites.']
     """
     told: list[tuple[list[int], str]] = []
     for k in sorted(left_out):
-        if told and told[-1][0][-1] == k - 1:
+        if (
+            told
+            and told[-1][0][-1] == k - 1
+            and _without_figures(told[-1][1]) == _without_figures(left_out[k])
+        ):
             told[-1][0].append(k)
             told[-1] = (told[-1][0], left_out[k])
         else:
             told.append(([k], left_out[k]))
     return [f"{_facilities(numbers)} not shown: {why}" for numbers, why in told]
+
+
+def _without_figures(reason: str) -> str:
+    """A reason without its figures and plurals, to tell whether two say the same."""
+    return re.sub(r"[\d.,]+", "#", reason).replace("facilities", "facility").replace("sites", "site")
 
 
 def _facilities(numbers: list[int]) -> str:
