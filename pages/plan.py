@@ -40,6 +40,8 @@ def render() -> None:
     scenarios.at_the_side(with_pins, plan)
     sidebar.wishes(place, plan)
     look = screen.look(place)
+    with st.spinner("Measuring what the plan means for everyone"):  # of millions of places it takes a while
+        live_plan.prepared(with_pins, plan, look, screen.standard(place))
     if not screen.presenting():
         live_plan.pins(place, plan, k, look)
     st.fragment(errors.told(_consequences))(with_pins, plan)

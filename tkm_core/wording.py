@@ -99,6 +99,17 @@ def dial_text(t: float) -> str:
     return "∞" if math.isinf(t) else f"{t:,.0f}" if t >= 1000 else f"{t:g}"
 
 
+def dial_near(t: float) -> str:
+    """A setting of the dial to three digits, for the progress of long work.
+
+    Examples
+    --------
+    >>> dial_near(0.057142), dial_near(1002.7), dial_near(math.inf)
+    ('0.0571', '1,000', '∞')
+    """
+    return dial_text(float(f"{t:.3g}"))
+
+
 def article(number: int) -> str:
     """The article before a number as read aloud.
 

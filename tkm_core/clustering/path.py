@@ -28,6 +28,7 @@ from tkm_core.clustering.upward import not_let_down
 from tkm_core.notebooks import data_frame, figure, html_table, room_above
 from tkm_core.partitions import Rows, over_rows, rows_of
 from tkm_core.progress import Progress, part, silent
+from tkm_core.wording import dial_near
 
 ANCHORS = 9  # values of t at which the search starts afresh
 POLISH, ENOUGH = 1, 0.05  # the most steps on very many residents, and the error below which none is taken
@@ -253,7 +254,7 @@ def _walk(
     stops = sorted({round(i) for i in np.linspace(0, last, 2 * ANCHORS - 1)})
     for number, anchors in enumerate((stops[::2], stops[1::2])):
         for a, i in enumerate(anchors):
-            report(0.25 * number + 0.2 * a / len(anchors), f"Searching at t = {dial[i]:.3g}")
+            report(0.25 * number + 0.2 * a / len(anchors), f"Searching at t = {dial_near(dial[i])}")
             start = best[i].centers if i in best else None
             ends, _ = descend_all(search.walk, search.candidates(grid[i], rng, SEARCHES, start), grid[i])
             for end in ends:
@@ -309,7 +310,7 @@ def _on_all(search: Search, grid: Floats, dial: Floats, centers: Floats, report:
     done: list[Descent] = []
     try:
         for task, t in zip(tasks, dial, strict=True):
-            report(0.5 + 0.5 * len(done) / len(grid), f"All residents at t = {t:.3g}")
+            report(0.5 + 0.5 * len(done) / len(grid), f"All residents at t = {dial_near(t)}")
             done.append(task.result())
     finally:
         for task in tasks:

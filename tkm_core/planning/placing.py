@@ -20,6 +20,7 @@ from tkm_core.progress import Progress, part
 from tkm_core.residents import Residents
 from tkm_core.sites import capacity_path, distance_scale, zone_path
 from tkm_core.units import format_length
+from tkm_core.wording import dial_near
 
 # The most residents while facilities are placed around zones; more are merged into cells.
 MOST_PLACED = 3_000
@@ -100,7 +101,7 @@ def measured_path(
     serving = Serving(task.residents, task.rules, grounds.scale, grounds.known)
     costs = np.empty((len(settings), 3))
     for i, t in enumerate(settings):
-        report(i / len(settings), f"Measuring the plan at t = {t:.3g}")
+        report(i / len(settings), f"Measuring the plan at t = {dial_near(t)}")
         places = None if grounds.places is None else grounds.places[i]
         found = serving.evaluate(task.residents.to_xy(centers[i]), float(t), places=places)
         costs[i] = found.tilted_sse, found.sse, found.city_cost

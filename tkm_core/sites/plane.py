@@ -26,6 +26,7 @@ from tkm_core.clustering import (
 )
 from tkm_core.progress import Progress, never_falling, part
 from tkm_core.sites.capacity import Capacity, Room, Warm, as_capacity, assign
+from tkm_core.wording import dial_near
 
 LOWER = 1e-5  # relative: a round that gains less than this is the last
 ROUNDS = 100
@@ -194,7 +195,7 @@ def capacity_path(
     few = plane.condensed(max(WALK, 100 * size))
     best: list[_End] = []
     for number, (i, t_) in enumerate(zip(order, tilts, strict=True)):
-        report(0.2 + 0.3 * number / len(order), f"Room for everyone at t = {grid[i]:.3g}")
+        report(0.2 + 0.3 * number / len(order), f"Room for everyone at t = {dial_near(grid[i])}")
         starts = [frame.inside(free.centers[i])] + ([best[-1].centers] if best else [])
         if number % FRESH:
             starts = [min(starts, key=lambda start: few.served(start, t_)[1])]

@@ -14,6 +14,7 @@ from tkm_core.progress import Progress, never_falling, part
 from tkm_core.sites.path import site_path
 from tkm_core.sites.search import Search
 from tkm_core.sites.table import Table
+from tkm_core.wording import dial_near
 
 FIRST = 400  # about how many allowed points the first lattice has
 FINEST = 1e-3  # default mesh at which refining ends, as a share of the longest side
@@ -147,7 +148,7 @@ def zone_path(
     centers, cost = np.empty((len(grid), n_sites + len(fixed), 2)), np.empty(len(grid))
     reached = width
     for i, value in enumerate(grid):
-        report(0.6 + 0.4 * i / len(grid), f"Refining at t = {value:.3g}")
+        report(0.6 + 0.4 * i / len(grid), f"Refining at t = {dial_near(value)}")
         centers[i], cost[i], reached = _refined(
             points, people, everywhere[path.sites[i]], n_sites, value, width, goal, only_in, not_in
         )
