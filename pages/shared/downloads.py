@@ -138,8 +138,17 @@ def _report(place: cities.City, plan: Plan, i: int) -> tuple[Hashable, Callable[
 
     def write() -> str:
         story = tell_plan(plan, i, unit=look.unit, standard=standard, people=place.people)
-        named = {"title": place.title, "source": place.source, "link": link}
-        return html_report(plan, i, story, look, standard=standard, **named, **options)
+        return html_report(
+            plan,
+            i,
+            story,
+            look,
+            title=place.title,
+            source=place.source,
+            link=link,
+            standard=standard,
+            **options,
+        )
 
     return (look, standard, link, place.title, *options.values()), write
 
