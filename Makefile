@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Only files whose hash the lock names, and only wheels: building from source would fetch build tools that no lock holds.
 INSTALL := pip install --quiet --require-hashes --only-binary :all: -r
 
-.PHONY: run test lint lint-js coverage browser docs pictures bench fuzz hooks lock versions audit dist clean
+.PHONY: run test lint lint-js coverage browser docs pictures bench fuzz hooks intermediate lock versions audit dist clean
 
 run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
@@ -88,6 +88,10 @@ $(DOCS)/.installed: requirements-docs.txt $(COMPILED)
 	$(DOCS)/bin/$(INSTALL) requirements-docs.txt
 	$(DOCS)/bin/$(AHEAD)
 	touch $@
+
+# The compiled loops as numba translates them, shipped with the package; again after a change to their sources or to numba's version.
+intermediate: $(VENV)/.installed-dev
+	$(BIN)/$(AHEAD) --intermediate
 
 # Versions stay as they are while pyproject.toml allows it. Newer ones: make lock UPGRADE=--upgrade
 UPGRADE ?=

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 
+import llvmlite.binding as llvm
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,23 +24,39 @@ from numba.core.types.functions import BaseFunction
 from tests.clustering.problems import enclosing_ball, slow_city_cost, tilted_mean
 from tkm_core import TiltedKMeans, evaluate, neighbourhood_radius, tilted_path
 from tkm_core.clustering import threads
-from tkm_core.clustering.compiled import compiler
+from tkm_core.clustering.compiled import compiler, intermediate, passes
 from tkm_core.clustering.compiled import kernel as kernels
 from tkm_core.clustering.descent import Problem, descend
 from tkm_core.processors import processors
 
 ROOT = Path(__file__).parents[2]
-MODULES = ("cells", "descents", "neighbourhoods", "passes", "starts", "tilted_mean", "wide")
+MODULES = ("cells", "descents", "neighbourhoods", "passes", "starts", "swaps", "tilted_mean", "wide")
+OTHERS = ("clustering.streamed.compiled", "sites.compiled", "sites.transport", "streets.compiled")
+WHAT_TO_DO = "a compiled loop or numba has changed: run make intermediate"
+
+
+def kernels_of(module):
+    """The kernels that a module has or uses."""
+    for function in vars(import_module(f"tkm_core.{module}")).values():
+        if isinstance(getattr(function, "_cache", None), kernels.KernelCache):
+            yield function
 
 
 def compiled():
-    """Every kernel, and how many types it was compiled for."""
-    found = {}
-    for name in MODULES:
-        for function in vars(import_module(f"tkm_core.clustering.compiled.{name}")).values():
-            if isinstance(getattr(function, "_cache", None), kernels.KernelCache):
-                found[function._cache.name] = len(function.signatures)
-    return found
+    """Every kernel of the solver, and how many types it was compiled for."""
+    return {
+        function._cache.name: len(function.signatures)
+        for name in MODULES
+        for function in kernels_of(f"clustering.compiled.{name}")
+    }
+
+
+def all_kernels():
+    """Every kernel of the library, by its machine code."""
+    modules = [*(f"clustering.compiled.{name}" for name in MODULES), *OTHERS]
+    return {
+        function._cache.name: function._cache for name in modules for function in kernels_of(name)
+    }.values()
 
 
 def forms(X, w):
@@ -97,6 +116,46 @@ def test_machine_code_is_kept_said_once_and_made_anew_when_damaged(tmp_path):
 
 def double(x):
     return x * 2.0
+
+
+def test_what_was_half_compiled_is_not_compiled_from_its_source(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernels, "folders", lambda: iter([tmp_path]))
+    found = {}
+    with monkeypatch.context() as making:
+        making.setattr(intermediate, "collected", found)
+        assert kernels.kernel(double)(2.0) == 4.0
+    assert len(found) == 1 and not [*tmp_path.iterdir()]
+    monkeypatch.setattr(intermediate, "read", found.get)
+    with monkeypatch.context() as without_sources:
+        without_sources.setattr(compiler.QuickCompiler, "define_pipelines", None)
+        assert kernels.kernel(double)(3.0) == 6.0
+        assert len([*tmp_path.iterdir()]) == 1, "the machine code is kept"
+        assert kernels.kernel(double)(4.0) == 8.0
+        with pytest.raises(TypeError):
+            kernels.kernel(double)(4)  # of another type: there is nothing ready for it
+    (file,) = tmp_path.iterdir()
+    file.unlink()
+    monkeypatch.setattr(intermediate, "read", lambda _: b"damaged")
+    assert kernels.kernel(double)(5.0) == 10.0
+
+
+def test_what_is_half_compiled_comes_from_these_sources():
+    kinds = {name.rpartition(".")[0] for name in intermediate.entries()}
+    used = [kernel for kernel in all_kernels() if kernel.name != "compiled.find_bins"]  # only tests call that
+    assert kinds == {f"{kernel.name}.{kernels.fingerprint(kernel.source)}" for kernel in used}, WHAT_TO_DO
+    everything = b"".join(intermediate.entries().values())
+    assert not [place for place in (b"site-packages", b"/home/", b"/Users/", b"/tmp/") if place in everything]
+
+
+def test_what_is_half_compiled_was_made_with_the_locked_numba(monkeypatch):
+    locked = re.search(
+        r"^numba==(\S+)", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    monkeypatch.setattr(numba, "__version__", locked[1])
+    monkeypatch.setattr(llvm, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
+    kernel = passes.find_nearest._cache
+    entry = intermediate.entry(kernel.name, kernels.fingerprint(kernel.source), passes.NEAREST.args)
+    assert entry in intermediate.entries(), WHAT_TO_DO
 
 
 def test_a_folder_that_takes_nothing_is_passed_over_and_none_at_all_is_no_error(tmp_path, monkeypatch):

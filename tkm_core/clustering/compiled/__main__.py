@@ -1,14 +1,21 @@
-"""Compile the solver ahead of time: every compiled function once, through the public names, as users call them."""
+"""Compile the solver ahead of time: every compiled function once, through the public names, as users call them.
 
+With ``--intermediate`` from the sources, and what comes out is shipped with the package: see ``intermediate``.
+"""
+
+import sys
 from contextlib import suppress
 from importlib import import_module
 
 import numpy as np
 
 from tkm_core import TiltedKMeans, capacity_path, evaluate, neighbourhood_radius, site_path, tilted_path
+from tkm_core.clustering.compiled import intermediate
 from tkm_core.partitions import array_rows
 
-if __name__ == "__main__":
+
+def compile_all() -> None:
+    """Call everything that is compiled."""
     for n in (300, 70_000):
         X = np.random.default_rng(0).normal(size=(n, 2))
         path = tilted_path(X, 3, t=[0.0, 0.1, 10.0, 1e4, np.inf], random_state=0)
@@ -21,3 +28,11 @@ if __name__ == "__main__":
     # on its own: reading a road file would take longer, and without the extra "geo" there are no streets to search
     with suppress(ModuleNotFoundError):
         import_module("tkm_core.streets.compiled").search.compile_now()
+
+
+if __name__ == "__main__":
+    if "--intermediate" in sys.argv:
+        intermediate.collected = {}
+    compile_all()
+    if intermediate.collected is not None:
+        intermediate.write(intermediate.collected)

@@ -22,6 +22,8 @@ from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import PassManager
 from numba.core.types.functions import BaseFunction
 
+from tkm_core.clustering.compiled import intermediate
+
 PASSES = (
     untyped_passes.TranslateByteCode,
     untyped_passes.FixupArgs,
@@ -55,6 +57,18 @@ class QuickFlags(Flags):
             return NotImplemented
         mine, theirs = self._values, other._values
         return bool(mine == theirs or self._defaults | mine == self._defaults | theirs)
+
+
+class KernelLibrary(JITCodeLibrary):
+    """Code of a kernel; where intermediate code is collected, it keeps what it was before it was optimised."""
+
+    before = ""
+
+    def _optimize_final_module(self) -> None:
+        """Optimise it for the processor."""
+        if intermediate.collected is not None:
+            self.before = str(self._final_module)
+        intermediate.optimise(self._codegen, self._final_module)
 
 
 class QuickCompiler(CompilerBase):
@@ -100,6 +114,16 @@ class LinkedLibrary(JITCodeLibrary):
     def codegen(self) -> _NoEnvironment:
         """Stand in for the code generator."""
         return _NoEnvironment()
+
+
+class KernelCompiler(QuickCompiler):
+    """For functions that Python calls."""
+
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
+        if library is None:
+            library = KernelLibrary(targetctx.codegen(), "kernel")
+            library.enable_object_caching()
+        super().__init__(typingctx, targetctx, library, *others)
 
 
 class InnerCompiler(QuickCompiler):

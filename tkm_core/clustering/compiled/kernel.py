@@ -8,7 +8,8 @@ The time that compiling takes grows with the statements of a function: a loop ta
 an ``inner`` function that holds the loop. So loops over columns stand in ``rows``.
 
 The machine code of a kernel lies in a file whose name holds a hash of all sources here and of its own, of the versions
-of numba and Python, and of the processor. So nothing stale is ever read, and nothing has to be deleted by hand.
+of numba and Python, and of the processor. So nothing stale is ever read, and nothing has to be deleted by hand. Where
+there is no such file yet, most kernels are half compiled already: see ``intermediate``.
 """
 
 import contextlib
@@ -35,11 +36,13 @@ from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 from numba.extending import intrinsic, register_jitable
 
+from tkm_core.clustering.compiled import intermediate
+
 # compiler.py uses numba's internals: versions it was not tried with compile in numba's own way, which takes longer
 TRIED = ("0.68",)
 QUICK = numba.__version__.rpartition(".")[0] in TRIED
 if QUICK:
-    from tkm_core.clustering.compiled.compiler import InnerCompiler, QuickCompiler, QuickFlags, quickly
+    from tkm_core.clustering.compiled.compiler import InnerCompiler, KernelCompiler, QuickFlags, quickly
 
 HERE = Path(__file__).parent
 NOTICE = "EvenReach: compiling the solver; this happens once and takes some seconds."
@@ -70,9 +73,9 @@ any_order = partial(inner, fastmath={"reassoc"})
 
 
 @cache
-def fingerprint(source: str) -> str:
-    """A hash of everything that the machine code of a source file depends on but the processor."""
-    found = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+def fingerprint(source: str, *versions: str) -> str:
+    """A hash of all sources that the code of a source file depends on, and of versions."""
+    found = hashlib.sha256(" ".join(versions).encode())
     for file in sorted({*HERE.glob("*.py"), Path(source)}):
         found.update(file.read_bytes())
     return found.hexdigest()[:16]
@@ -118,7 +121,10 @@ def _say_once() -> None:
 
 
 class KernelCache(_Cache):
-    """One file for each kernel and kind of processor, in the first of ``folders`` that has it or can be written to."""
+    """One file for each kernel and kind of processor, in the first of ``folders`` that has it or can be written to.
+
+    Where there is none, it is made from the intermediate code that came with the package, or from the source.
+    """
 
     def __init__(self, function: Callable[..., Any], *, heavy: bool) -> None:
         self.source = function.__code__.co_filename
@@ -133,12 +139,19 @@ class KernelCache(_Cache):
     def _file(self, sig: object, codegen: Any) -> str:
         """The file's name: a kernel, its types, the processor and the fingerprint."""
         kind = hashlib.sha256(repr((str(sig), codegen.magic_tuple())).encode()).hexdigest()[:16]
-        return f"{self.name}.{fingerprint(self.source)}.{kind}.machine"
+        return f"{self.name}.{fingerprint(self.source, numba.__version__, sys.version)}.{kind}.machine"
+
+    def _entry(self, sig: object) -> str:
+        """The name of its intermediate code."""
+        return intermediate.entry(self.name, fingerprint(self.source), sig)
 
     def load_overload(self, sig: object, target_context: Any) -> CompileResult | None:
         """The machine code, or None; says on stderr, once, that compiling is about to take a while."""
+        if intermediate.collected is not None:
+            return None
         target_context.refresh()
-        name = self._file(sig, target_context.codegen())
+        codegen = target_context.codegen()
+        name = self._file(sig, codegen)
         for folder in folders():
             # what cannot be read is compiled again and written over
             with contextlib.suppress(Exception):
@@ -146,11 +159,28 @@ class KernelCache(_Cache):
                 return CompileResult._rebuild(target_context, *found)
         if self.heavy:
             _say_once()
+        half = intermediate.read(self._entry(sig)) if QUICK else None
+        if half is not None:
+            with contextlib.suppress(Exception):  # then it is compiled from its source
+                (label, code), *others = pickle.loads(half)  # noqa: S301  part of the package
+                whole = (intermediate.machine_code(codegen, label, code), *others)
+                result = CompileResult._rebuild(target_context, *whole)
+                self._keep(name, dumps(whole))
+                return result
         return None
 
     def save_overload(self, sig: object, data: CompileResult) -> None:
         """Keep the machine code where that is possible; otherwise it lives as long as the process."""
-        name, code = self._file(sig, data.codegen), dumps(data._reduce())
+        machine, *others, annotation, reload, environments = data._reduce()
+        if intermediate.collected is None:
+            whole = (machine, *others, annotation, reload, environments)
+            self._keep(self._file(sig, data.codegen), dumps(whole))
+        else:  # without the annotation, which is for reading and names folders of this machine
+            half = (data.library.name, data.library.before)
+            intermediate.collected[self._entry(sig)] = dumps((half, *others, "", reload, environments))
+
+    def _keep(self, name: str, code: bytes) -> None:
+        """Write a file into the first folder that takes it."""
         for folder in folders():
             with contextlib.suppress(OSError):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -182,7 +212,7 @@ def kernel(function: Callable[..., Any] | None = None, *, signature: Any = None,
     """
     if function is None:
         return partial(kernel, signature=signature, heavy=heavy)
-    compiled = _compiled(function, OPTIONS | ({"pipeline_class": QuickCompiler} if QUICK else {}))
+    compiled = _compiled(function, OPTIONS | ({"pipeline_class": KernelCompiler} if QUICK else {}))
     compiled._cache = KernelCache(function, heavy=heavy)
     if QUICK:
         compiled._compiler.compile = quickly()(compiled._compiler.compile)

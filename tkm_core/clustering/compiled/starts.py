@@ -7,7 +7,7 @@ from tkm_core.clustering.compiled.costs import clearly_lower
 from tkm_core.clustering.compiled.descents import DESCEND
 from tkm_core.clustering.compiled.kernel import by_address, inner, kernel
 from tkm_core.clustering.compiled.passes import call_nearest
-from tkm_core.clustering.compiled.records import CITY, TABLE, Rule
+from tkm_core.clustering.compiled.records import CITY, RULE, TABLE, Rule
 from tkm_core.clustering.compiled.rows import apart, copy_row, copy_rows, filled, floats, integers, table
 from tkm_core.clustering.compiled.swaps import RANK
 
@@ -25,6 +25,10 @@ MOST, FEW, THREE = np.int64(101), np.int64(31), np.int64(3)  # rows of a history
 LOWER = 1e-6  # relative: a move that gains less has failed
 
 OPEN = types.void(CITY, TABLE, *4 * (types.int64,))
+FIND = types.float64(
+    CITY, *3 * (types.int64,), RULE, types.int64, types.int64[::1], types.int64, types.int64, types.float64,
+    types.int64, TABLE,
+)  # fmt: skip
 call_descend, call_open, call_rank = by_address(DESCEND), by_address(OPEN), by_address(RANK)
 
 
@@ -129,6 +133,19 @@ def _shift(city, labels, f, n_free, C):
             C[j, a] += share * (city.X[row, a] - C[j, a])
 
 
+@inner
+def _lowest(costs):
+    """The place of the lowest entry of a table, counted row after row."""
+    lowest = np.inf
+    place = 0
+    for r in range(costs.shape[0]):
+        for j in range(costs.shape[1]):
+            if costs[r, j] < lowest:
+                lowest = costs[r, j]
+                place = r * costs.shape[1] + j
+    return place
+
+
 @kernel(heavy=True)
 def find_start(city, descend, open_, rank, rule, column, kinds, habit, patience, noise, seed, best):
     """Descend from seeds of each of ``kinds``, then swap facilities of the best, or shift them, and descend again.
@@ -195,7 +212,7 @@ def find_start(city, descend, open_, rank, rule, column, kinds, habit, patience,
                 closed = np.random.randint(rule.n_free)
                 call_open(open_, (city, C, closed, closed + 1, OPENED[np.random.randint(N_OPENED)], -1))
             else:
-                at = costs.argmin()
+                at = _lowest(costs)
                 closed = at % rule.n_free
                 costs[at // rule.n_free, closed] = np.inf
                 copy_row(city.X, rows[at // rule.n_free], C, closed)

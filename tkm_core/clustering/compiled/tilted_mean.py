@@ -125,7 +125,7 @@ def _project(X, support, size, c, edges, R, coef, target):
         length = 0.0
         for q in range(d):
             edges[a, q] = X[support[a + 1], q] - X[base, q]
-            length += edges[a, q] ** 2
+            length += edges[a, q] * edges[a, q]
         for b in range(a):
             R[b, a] = 0.0
         for _ in range(2):
@@ -138,7 +138,7 @@ def _project(X, support, size, c, edges, R, coef, target):
                 R[b, a] += along
         rest = 0.0
         for q in range(d):
-            rest += edges[a, q] ** 2
+            rest += edges[a, q] * edges[a, q]
         R[a, a] = np.sqrt(rest) if rest > FLAT * FLAT * length else 0.0
         along = 0.0
         for q in range(d):
@@ -193,8 +193,10 @@ def enclosing_ball(points, start, c):
         r2 = 0.0
         dist2 = 0.0
         for a in range(d):
-            r2 += (X[base, a] - c[a]) ** 2
-            dist2 += (target[a] - c[a]) ** 2
+            out = X[base, a] - c[a]
+            left = target[a] - c[a]
+            r2 += out * out
+            dist2 += left * left
         scale = max(r2, 1e-300)
         # a support that spans the space has its circumcentre where we stand
         if arrived or size == d + 1 or dist2 <= 1e-24 * scale:
