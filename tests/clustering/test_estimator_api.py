@@ -1,6 +1,8 @@
 """TiltedKMeans as scikit-learn users expect it: settings, tables, routing, the unit of t."""
 
 import ast
+import itertools
+import re
 import warnings
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 import tkm_core as tkm
 from tests.clustering.problems import slow_nearest
 from tkm_core import TiltedKMeans, TiltWarning, evaluate, scorer, tilted_path
+from tkm_core.clustering import search
 
 X = np.random.default_rng(0).normal(size=(300, 2))
 ROOT = Path(__file__).parents[2]
@@ -139,6 +142,19 @@ def test_verbose_prints_every_step(capsys):
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("TiltedKMeans: 300 rows, 3 facilities, t = 0.5")
     assert len([line for line in printed if "step" in line]) == model.n_iter_
+
+
+def test_verbose_says_how_long_a_search_will_take(capsys, monkeypatch):
+    """From the first round: half of it for each of the searches that are expected."""
+    clock = itertools.count(0.0, 3.0)
+    monkeypatch.setattr(search, "perf_counter", lambda: next(clock))
+    TiltedKMeans(3, t=5.0, verbose=1, random_state=0).fit(X)
+    (said,) = re.findall(r"the search will take about (\d+) s", capsys.readouterr().out)
+    fewest, most = search.ROUND + search.STRONG.stalled, search.STRONG.most
+    assert 3 * fewest / search.ROUND < int(said) < 3 * 3 * most / search.ROUND
+    monkeypatch.setattr(search, "perf_counter", lambda: 0.0)
+    TiltedKMeans(3, t=5.0, verbose=1, random_state=0).fit(X)
+    assert "will take" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])

@@ -78,7 +78,8 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         where it makes a difference. "auto": the spread of X (root mean squared distance per axis from the weighted
         mean), so that t is a pure number: about 0.01 is k-means, 10 nearly minimax. A number: that length.
     verbose : int
-        1 prints the progress of the fit.
+        1 prints the progress of the fit, and soon after its beginning about how long a search of a second or more will
+        take: with many columns and a strong t it can be minutes.
     learning_rate, n_epochs, batch_size : float, int, int
         For "sgd" only.
     random_state : int, RandomState or None
@@ -252,7 +253,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 n_iter=self.max_iter,
             )
         if starts is None:
-            start = search.best(tilt, rng, count)
+            start = search.best(tilt, rng, count, self._say)
         else:
             start = starts[0] if len(starts) == 1 else search.lowest(starts, tilt)
         self._say("the search is done, now all rows")

@@ -3,9 +3,11 @@
 There are bad local minima: a fast solver with a single start may return twice the cost.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +63,11 @@ class Effort:
     stalled: int
     most: int
 
+    @property
+    def expected(self) -> float:
+        """About how many searches there will be: between the fewest and the most."""
+        return float(np.sqrt(min(max(self.confirmed, ROUND), ROUND + self.stalled) * self.most))
+
 
 # If t is mild, a plan found several times is the best; if it is strong, most searches may end in the same trap.
 MILD, STRONG = Effort(10, 16, 3, 16, 16), Effort(10, 12, 90, 30, 90)
@@ -75,6 +82,7 @@ class Search:
     full: Problem
     fixed: Floats
     criterion: str
+    seconds: list[float] = field(default_factory=list)  # that each search took, without compiling
 
     @cached_property
     def middle(self) -> Problem:
@@ -201,6 +209,7 @@ class Search:
         open_ = address_of(starts.open_facilities, starts.OPEN)
         # no swaps are ranked where t is mild: then what ranks them is not compiled
         rank = 0 if mild else address_of(swaps.rank_swaps, swaps.RANK)
+        address_of(starts.find_start, starts.FIND)  # compiled here, so that no search is timed with it
         begin, column = np.array(kinds, dtype=np.int64), COLUMN[self.criterion]
         habits = (starts.BY_CHANCE, starts.BY_CHANCE) if mild else (starts.BY_RANK, starts.BY_CHANCE)
 
@@ -209,10 +218,12 @@ class Search:
             for i in range(rows.start, rows.stop):
                 turn = before + i
                 problem, rule = problems[turn % len(problems)], rules[turn % len(problems)]
+                began = perf_counter()
                 starts.find_start(
                     problem.city, down, open_, rank, rule, column, begin, habits[turn % 2], patience,
                     problem.noise(t), int(numbers[i]), found[i],
                 )  # fmt: skip
+                self.seconds.append(perf_counter() - began)
 
         in_parallel(run, count, 1, stop)
         return found
@@ -222,12 +233,19 @@ class Search:
         ends, values = descend_all(problem, found, t, tol=FINE)
         return ends, values[:, COLUMN[self.criterion]]
 
-    def best(self, t: float, rng: np.random.Generator, count: int | None = None) -> Floats:
+    def best(
+        self,
+        t: float,
+        rng: np.random.Generator,
+        count: int | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> Floats:
         """The lowest plan that several searches find, at its end on the middle level.
 
         With a ``count``, of so many independent searches. Otherwise they go on until enough agree or nothing lower has
         come up for long, and those after the first set out from crossings of two plans. Where residents are few,
-        these look at all of them: cells have another best plan than they.
+        these look at all of them: cells have another best plan than they. After the first round, ``say`` is told how
+        long the search will take, if that is a second or more.
         """
         effort = self._effort(t)
         few = self._few
@@ -240,6 +258,9 @@ class Search:
             wanted = effort.confirmed - self._agreeing(values, t)
             if wanted <= 0:
                 break
+            seconds = max(self.seconds[-ROUND:]) * effort.expected / ROUND
+            if say is not None and searched == ROUND and seconds >= 1.0:
+                say(f"the search will take about {seconds:.0f} s")
             size = min(wanted, ROUND)
             begin = self._crossed(found, values, t, rng, size) if searched >= effort.first else None
             if few:
