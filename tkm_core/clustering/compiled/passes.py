@@ -22,6 +22,8 @@ from tkm_core.clustering.compiled.rows import (
 
 # z = t f stays below this in the whole data: exp(z) - 1 by its series, exact where t f is tiny
 SMALL_Z = 0.5
+DIRECT_Z = 50.0  # up to this t f the powers e^{t f} are added up as they are: their rounding stays below LOG_NOISE
+KEPT = 0.1  # share of a sum that must be left if it is found by taking away
 WIDE = 16  # columns beyond which second moments cost more than they save
 BLOCK = np.int64(256)  # a plain 256 would be a type of its own to numba
 # added to a number below 2^51 and taken away again: rounds it, and its last bits are the whole number
@@ -56,7 +58,7 @@ def _powers(f, labels, tops, t, small, first, row, m, e, work):
     for i in range(m):
         work[i] = t * (f[at + i] - tops[labels[row + i]])
     for i in range(m):
-        z = min(max(work[i], -708.0), 0.0)  # above 0 only where nobody lives
+        z = min(max(work[i], -708.0), DIRECT_Z)  # more only where nobody lives
         rounded = z * LOG2_E + ROUND
         power = rounded - ROUND
         r = (z - power * LN2_HIGH) - power * LN2_LOW
@@ -132,32 +134,31 @@ def sweep(city, centers, rule, lo, hi, before, labels, clusters, first, second):
     # what is added to lies in arrays of its own: the compiler then knows that nothing else changes with it
     tops = filled(k, -np.inf)
     moved = filled(k, 0.0)
+    tilts = filled(k, 0.0)  # what the exponents are relative to: nothing where no e^{t f} is too large to be added up
+    highest = 0.0
+    for i in range(m):
+        highest = max(highest, f[i])
+    direct = rule.small or t * highest <= DIRECT_Z
+    if not direct:
+        for j in range(k):
+            tilts[j] = -np.inf
+        for i in range(m):
+            if w[lo + i] > 0.0:
+                tilts[labels[lo + i]] = max(tilts[labels[lo + i]], f[i])
+    first_pass = before[lo] < 0
     changed = 0
     worst = -1
     worst_f = -1.0
-    for i in range(m):
-        row = lo + i
-        if w[row] <= 0.0:
-            continue
-        j = labels[row]
-        tops[j] = max(tops[j], f[i])
-        if f[i] > worst_f:
-            worst_f = f[i]
-            worst = row
-        if before[row] != j:
-            changed += 1
-            moved[j] += 1.0
-            if before[row] >= 0:
-                moved[before[row]] += 1.0
     e = filled(BLOCK, 0.0)
     work = floats(BLOCK)
     x = floats(d)
     width = 3 + d if rule.wide else 3 + d + d * d
     totals = zeros(k, width)
+    back = filled(k, 0.0)  # what a cluster's mass would gain if those who joined or left went back
     for start in range(lo, hi, BLOCK):
         part = min(BLOCK, hi - start)
         if t != np.inf:
-            _powers(f, labels, tops, t, rule.small, lo, start, part, e, work)
+            _powers(f, labels, tilts, t, rule.small, lo, start, part, e, work)
         for i in range(part):
             row = start + i
             weight = w[row]
@@ -165,9 +166,24 @@ def sweep(city, centers, rule, lo, hi, before, labels, clusters, first, second):
                 continue
             j = labels[row]
             q = weight * e[i]
+            away = f[row - lo]
+            tops[j] = max(tops[j], away)
+            if away > worst_f:
+                worst_f = away
+                worst = row
+            if before[row] != j:
+                changed += 1
+                moved[j] += 1.0
+                if not first_pass:
+                    left = before[row]
+                    moved[left] += 1.0
+                    if direct:
+                        z = t * apart(X, row, centers, left)
+                        back[j] -= q
+                        back[left] += weight * (np.expm1(z) if rule.small else np.exp(z))
             totals[j, 0] += q
             totals[j, 1] += weight
-            totals[j, 2] += weight * f[row - lo]
+            totals[j, 2] += weight * away
             if rule.small:
                 q += weight
             if rule.wide and t > 0.0:
@@ -189,20 +205,25 @@ def sweep(city, centers, rule, lo, hi, before, labels, clusters, first, second):
                     qx = q * x[a]
                     for b in range(a + 1):
                         totals[j, 3 + d + a * d + b] += qx * x[b]
+    exact = direct
     for j in range(k):
         own = clusters[j]
+        scale = np.exp(-t * tops[j]) if direct and not rule.small and tops[j] > 0.0 else 1.0
         own.top = tops[j]
-        own.mass = totals[j, 0]
+        own.mass = totals[j, 0] * scale
         own.weight = totals[j, 1]
         own.cost = totals[j, 2]
         own.top_before = tops[j]
-        own.mass_before = totals[j, 0]
+        own.mass_before = (totals[j, 0] + back[j]) * scale
+        # where most of a sum is taken away again, too few digits are left
+        if not KEPT * own.mass <= own.mass_before < np.inf or (moved[j] > 0.0 and tops[j] < 0.0):
+            exact = False
         own.moved = moved[j]
         for a in range(d):
-            first[j, a] = totals[j, 3 + a]
+            first[j, a] = totals[j, 3 + a] * scale
         for a in range(width - 3 - d):
-            second[j, a] = totals[j, 3 + d + a]
-    if changed == 0 or before[lo] < 0:
+            second[j, a] = totals[j, 3 + d + a] * scale
+    if changed == 0 or first_pass or exact:
         return worst, worst_f
     masses = filled(k, 0.0)
     tops = filled(k, -np.inf)
