@@ -256,7 +256,12 @@ def _walk(
         for a, i in enumerate(anchors):
             report(0.25 * number + 0.2 * a / len(anchors), f"Searching at t = {dial_near(dial[i])}")
             start = best[i].centers if i in best else None
-            ends, _ = descend_all(search.walk, search.candidates(grid[i], rng, SEARCHES, start), grid[i])
+            plans = search.candidates(grid[i], rng, SEARCHES, start)
+            cover = search.cover(grid[i]) if number == 0 else None
+            if cover is not None:
+                moved = search.candidates(grid[i], rng, 1, cover)
+                plans = np.concatenate([plans, cover[None], moved])
+            ends, _ = descend_all(search.walk, plans, grid[i])
             for end in ends:
                 _keep_lower(best, i, descend(search.walk, end, grid[i]), search, grid[i])
         _hand_on(best, search, grid, partial(report, 0.25 * number + 0.2, "Walking the path both ways"))

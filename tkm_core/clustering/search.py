@@ -17,7 +17,8 @@ from tkm_core.arrays import Floats
 from tkm_core.clustering.compiled import descents, starts, swaps
 from tkm_core.clustering.compiled.costs import clearly_lower
 from tkm_core.clustering.compiled.kernel import address_of
-from tkm_core.clustering.descent import Problem, descend_all
+from tkm_core.clustering.covers import applies, least_radius
+from tkm_core.clustering.descent import Problem, descend_all, seeds
 from tkm_core.clustering.stand_ins import cells, condense
 from tkm_core.clustering.threads import in_parallel
 from tkm_core.spread import spread
@@ -128,6 +129,18 @@ class Search:
         if count not in self._levels:
             self._levels[count] = self._problem(*cells(self.middle.X, self.middle.weights, count))
         return self._levels[count]
+
+    @cached_property
+    def _cover(self) -> Floats:
+        """The plan with the nearest farthest resident that could be found, whatever t is."""
+        k, walk = self.full.n_free, self.walk
+        start = np.vstack([np.zeros((k, self.full.X.shape[1])), self.fixed])
+        seeds(walk.X, walk.weights, start, k, starts.FARTHEST, 0)
+        return least_radius(walk, start, 0)
+
+    def cover(self, t: float) -> Floats | None:
+        """A plan for the farthest resident, from which to set out where t is strong; None where it does not help."""
+        return None if self._mild(t) or not applies(self.walk) else self._cover
 
     @property
     def _few(self) -> bool:
@@ -252,7 +265,12 @@ class Search:
         ground = self.middle if few else self.walk
         if count is not None:
             return self.lowest(self.candidates(t, rng, count, None, effort.patience), t)
-        found, values = self._ends(ground, self.candidates(t, rng, ROUND, None, effort.patience), t)
+        plans = self.candidates(t, rng, ROUND, None, effort.patience)
+        cover = self.cover(t)
+        if cover is not None:
+            moved = self._search([ground], t, rng, 1, cover, effort.patience)
+            plans = np.concatenate([plans, cover[None], moved])
+        found, values = self._ends(ground, plans, t)
         searched, since = ROUND, 0
         while searched < effort.most and since < effort.stalled:
             wanted = effort.confirmed - self._agreeing(values, t)

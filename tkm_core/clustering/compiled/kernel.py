@@ -265,9 +265,21 @@ def by_address(signature: Any) -> Any:
     return call
 
 
-@cache
+_addresses: dict[
+    int, int
+] = {}  # by the kernel's identity: hashing its types takes longer than a short descent
+
+
 def address_of(compiled: Any, signature: Any) -> int:
-    """The address of a kernel for these types, compiled if need be."""
+    """The address of a kernel for these types, compiled if need be; a kernel is asked for with one signature only."""
+    found = _addresses.get(id(compiled))
+    if found is None:
+        found = _addresses[id(compiled)] = _address(compiled, signature)
+    return found
+
+
+def _address(compiled: Any, signature: Any) -> int:
+    """Compile a kernel for these types and return its address."""
     compiled.compile(signature.args)
     result = compiled.overloads[signature.args]
     if result.signature.return_type != signature.return_type:

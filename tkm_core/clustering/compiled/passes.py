@@ -22,7 +22,9 @@ from tkm_core.clustering.compiled.rows import (
 
 # z = t f stays below this in the whole data: exp(z) - 1 by its series, exact where t f is tiny
 SMALL_Z = 0.5
-DIRECT_Z = 50.0  # up to this t f the powers e^{t f} are added up as they are: their rounding stays below LOG_NOISE
+DIRECT_Z = (
+    50.0  # up to this t f the powers e^{t f} are added up as they are: their rounding stays below LOG_NOISE
+)
 KEPT = 0.1  # share of a sum that must be left if it is found by taking away
 WIDE = 16  # columns beyond which second moments cost more than they save
 BLOCK = np.int64(256)  # a plain 256 would be a type of its own to numba
@@ -134,7 +136,9 @@ def sweep(city, centers, rule, lo, hi, before, labels, clusters, first, second):
     # what is added to lies in arrays of its own: the compiler then knows that nothing else changes with it
     tops = filled(k, -np.inf)
     moved = filled(k, 0.0)
-    tilts = filled(k, 0.0)  # what the exponents are relative to: nothing where no e^{t f} is too large to be added up
+    tilts = filled(
+        k, 0.0
+    )  # what the exponents are relative to: nothing where no e^{t f} is too large to be added up
     highest = 0.0
     for i in range(m):
         highest = max(highest, f[i])
