@@ -21,6 +21,7 @@ def compile_all() -> None:
         path = tilted_path(X, 3, t=[0.0, 0.1, 10.0, 1e4, np.inf], random_state=0)
         evaluate(X[:300], path.centers[0], neighbourhood=neighbourhood_radius(X[:300], 3))
     tilted_path(array_rows(X), 3, t=[0.0, 0.1, np.inf], random_state=0)
+    TiltedKMeans(12, t=np.inf, scale=1.0).fit(X[:100])  # many facilities
     TiltedKMeans(2, solver="sgd", max_iter=1).fit(X[:300])
     site_path(np.abs(X[:30, :1] - X[:20, 0]), 2, t=[0.0, 1.0])
     capacity_path(X[:300], 3, 110, t=[0.0, 1.0])
