@@ -14,7 +14,7 @@ from tkm_core.clustering.compiled.covers import find_cover
 from tkm_core.clustering.descent import Problem, descend, nearest
 
 MOST_RESIDENTS = 1_000  # beyond them, and beyond so many discs, this takes longer than all the rest
-MOST_DISCS = 40_000
+MOST_DISCS = 30_000
 FEWEST = 10  # facilities: with fewer, descents find such plans too
 MOVES = 4_000  # before a radius is given up
 STEPS = (0.06, 0.03, 0.015, 0.0075)  # shares by which the radius is lowered; after a failure the next one

@@ -28,6 +28,7 @@ WALK = 3_000  # stand-ins on which the path is found
 MILD_TILT = 1.0  # t times the mean squared distance from the middle up to which the problem is nearly k-means
 # Beyond this many columns, searches are fewer and shorter, so that time grows no faster than the columns.
 MANY_COLUMNS = 50
+FARTHEST_TILT = 15.0  # t times a typical squared distance from which on the farthest resident decides
 COARSE = 1e-2  # tolerance of the descents of a search
 FINE = 1e-4  # tolerance of the descents by which the ends of searches are compared
 ROUND = 2  # searches at a time: fixed, so that the result does not depend on the number of threads
@@ -140,7 +141,9 @@ class Search:
 
     def cover(self, t: float) -> Floats | None:
         """A plan for the farthest resident, from which to set out where t is strong; None where it does not help."""
-        return None if self._mild(t) or not applies(self.walk) else self._cover
+        # with facilities spread evenly over a plane, a typical squared distance is about the variance over k
+        strong = t * self.variance > FARTHEST_TILT * self.full.n_free
+        return self._cover if strong and applies(self.walk) else None
 
     @property
     def _few(self) -> bool:
