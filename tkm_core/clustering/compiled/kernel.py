@@ -169,7 +169,7 @@ class KernelCache(_Cache):
                 return result
         return None
 
-    def save_overload(self, sig: object, data: CompileResult) -> None:
+    def save_overload(self, sig: object, data: Any) -> None:
         """Keep the machine code where that is possible; otherwise it lives as long as the process."""
         machine, *others, annotation, reload, environments = data._reduce()
         if intermediate.collected is None:
