@@ -30,7 +30,17 @@ from tkm_core.clustering.descent import Problem, descend
 from tkm_core.processors import processors
 
 ROOT = Path(__file__).parents[2]
-MODULES = ("cells", "covers", "descents", "neighbourhoods", "passes", "starts", "swaps", "tilted_mean", "wide")
+MODULES = (
+    "cells",
+    "covers",
+    "descents",
+    "neighbourhoods",
+    "passes",
+    "starts",
+    "swaps",
+    "tilted_mean",
+    "wide",
+)
 OTHERS = ("clustering.streamed.compiled", "sites.compiled", "sites.transport", "streets.compiled")
 WHAT_TO_DO = "a compiled loop or numba has changed: run make intermediate"
 
