@@ -33,6 +33,7 @@ from tkm_core.stories import (
     verdict,
 )
 from tkm_core.units import with_unit
+from tkm_core.wording import listed
 
 VARIANCES = {"variance": "squared distance", "variance_of_distance": "distance"}
 
@@ -94,6 +95,7 @@ def _methods(place: cities.City) -> None:
 def _wishes(plan: Plan, *, keeping: bool) -> tuple[float, list[str], float, str]:
     """The dial, which methods, how long each may take, and of what the variance per cluster is shown."""
     offered = methods_for(plan.residents)
+    whole = [describe(name).title for name in offered if describe(name).scales]
     with st.sidebar:
         t = dial.slider("Fairness dial (of tilted k-means, TKM)", plan)
         chosen = st.pills(
@@ -113,8 +115,9 @@ def _wishes(plan: Plan, *, keeping: bool) -> tuple[float, list[str], float, str]
             key="patience",
             persist_state="session",
             width="stretch",
-            help="A method that would take longer than this runs on a sample of 1,000 places instead; "
-            "its plan is still measured for everyone.",
+            help="A method that would take longer than this runs on a sample of 1,000 places instead; its plan is "
+            f"still measured for everyone. {listed(whole)} always run on all places: their time only grows in step "
+            "with the data.",
         )
         variance = st.segmented_control(
             "How unequal in each area: variance of",
