@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 
-import llvmlite.binding as llvm
 import numba
 import numpy as np
 import pandas as pd
@@ -162,7 +161,7 @@ def test_what_is_half_compiled_was_made_with_the_locked_numba(monkeypatch):
         r"^numba==(\S+)", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE
     )
     monkeypatch.setattr(numba, "__version__", locked[1])
-    monkeypatch.setattr(llvm, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
+    monkeypatch.setattr(intermediate.llvm, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
     kernel = passes.find_nearest._cache
     entry = intermediate.entry(kernel.name, kernels.fingerprint(kernel.source), passes.NEAREST.args)
     assert entry in intermediate.entries(), WHAT_TO_DO

@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding as llvm
 import numba
+from numba.core.codegen import ll as llvm  # the one that numba compiles with
 
 FILE = Path(__file__).with_suffix(".xz")
 # with which it was tried: it holds the code that takes the arguments of a call from Python
