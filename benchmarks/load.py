@@ -80,7 +80,9 @@ class Person:
             message.rerun_script.fragment_id = self.part
             state = message.rerun_script.widget_states.widgets.add(id=self.dial)
             self.turns += 1
-            state.json_value = json.dumps({"said": {"seq": self.turns, "what": "dial", "t": turn_to}})
+            state.json_value = json.dumps(
+                {"said": {"seq": self.turns, "what": "dial", "t": turn_to, "turned": 0}}
+            )
         begun = time.perf_counter()
         await self.socket.send(message.SerializeToString())
         while True:

@@ -99,6 +99,12 @@ def headline(page: Page) -> Locator:
     return page.locator(".st-key-hero h1")
 
 
+def close_window(page: Page) -> None:
+    """Close the window over the page; Escape would only close a tooltip that is open over it."""
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
 LIVE, DECK = ".live-map[data-ground=laid] .map", "[data-testid=stDeckGlJsonChart]"
 
 

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pages.shared.background import LOOK
-from tests.browser.conftest import LIVE, Visit, ready, settled
+from tests.browser.conftest import LIVE, Visit, close_window, ready, settled
 
 
 def test_another_window_may_follow_the_downloads_of_a_large_city(visit: Visit) -> None:
@@ -15,8 +15,7 @@ def test_another_window_may_follow_the_downloads_of_a_large_city(visit: Visit) -
     ready(page)
     page.get_by_role("button", name="Download", exact=True).click()
     expect(page.get_by_role("button", name="Who goes where: make the file")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog")).to_have_count(0)
+    close_window(page)
     settled(page)
     page.get_by_role("button", name="Share", exact=True).click()
     window = page.get_by_role("dialog")
@@ -40,7 +39,7 @@ def test_a_large_file_is_made_while_the_dial_goes_on(visit: Visit, request: pyte
     expect(make).to_be_visible()
     make.click()
     expect(bar).to_be_visible()
-    page.keyboard.press("Escape")
+    close_window(page)
     page.locator(".st-key-t input[type=range]").focus()
     top = page.locator(LIVE).evaluate("map => map.getBoundingClientRect().y")
     page.keyboard.press("ArrowRight")

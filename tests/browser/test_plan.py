@@ -13,7 +13,17 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.serving import Server
-from tests.browser.conftest import Visit, drag, drawn, headline, picture, ready, settled, state
+from tests.browser.conftest import (
+    Visit,
+    close_window,
+    drag,
+    drawn,
+    headline,
+    picture,
+    ready,
+    settled,
+    state,
+)
 from tests.waiting import until
 from tkm_core.figures import palette
 from tkm_core.planning import Plan, make_plan
@@ -205,7 +215,7 @@ def test_downloads_open_again(visit: Visit, tmp_path) -> None:
         page.get_by_role("button", name="Plan file without data").click()
     plan_file = tmp_path / saved.value.suggested_filename
     saved.value.save_as(plan_file)
-    page.keyboard.press("Escape")
+    close_window(page)
     page.get_by_role("link", name="Data").click()
     expect(page.get_by_role("heading", name="Where people live")).to_be_visible()
     page.locator(".st-key-plan_file input[type=file]").set_input_files(plan_file)
@@ -328,7 +338,7 @@ def test_the_whole_page_follows_a_change_of_theme_and_a_drag_goes_on(visit: Visi
     page.emulate_media(color_scheme="dark")
     expect(logo).not_to_have_attribute("src", str(light))
     page.wait_for_function(
-        "ink => document.querySelector('.st-key-tradeoff .js-plotly-plot').layout.font.color === ink",
+        "ink => document.querySelector('.st-key-tradeoff .js-plotly-plot')?.layout?.font.color === ink",
         arg=palette("dark").ink,
     )
     assert state(page)["trial"]["lonlat"] == lifted

@@ -134,7 +134,7 @@ def test_the_address_is_right_when_turns_are_quicker_than_it(server: Running) ->
             await one.run()
             for turn, t in enumerate(("0.3", "0.25"), start=1):
                 wish = ClientState(query_string="k=3", fragment_id=one.part)
-                said = {"said": {"seq": turn, "what": "dial", "t": t}}
+                said = {"said": {"seq": turn, "what": "dial", "t": t, "turned": 0}}
                 wish.widget_states.widgets.add(id=one.dial).json_value = json.dumps(said)
                 found += [
                     message.page_info_changed.query_string
