@@ -69,6 +69,7 @@ def _presentation() -> None:
 def _consequences(place: cities.City, plan: Plan) -> None:
     """Everything that follows from t."""
     live_plan.replan_if_asked()
+    windows.draw_if_asked("shortlist")
     i = plan.index(dial.setting(plan))
     look, standard = screen.look(place), screen.standard(place)
     story = tell_plan(plan, i, unit=look.unit, standard=standard, people=place.people)
@@ -257,14 +258,16 @@ def _tradeoff(place: cities.City, plan: Plan, i: int, look: figures.Look, charts
     """What fairness costs; a click on the curve turns the dial."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**Trade-off** :gray[as the dial turns]", width="content")
-        clicked = st.button(
+        st.button(
             "Shortlist",
             key="shortlist",
             icon=":material/forum:",
             type="tertiary",
+            on_click=windows.ask,
+            args=("shortlist",),
             help="The few plans worth discussing, which between them stand for every setting of the dial.",
         )
-        if windows.is_open("shortlist", clicked=clicked):
+        if windows.is_open("shortlist"):
             _shortlist(place, plan, i, look)
         with st.popover("Axes", icon=":material/tune:", type="tertiary"):
             for name, label, axes in (

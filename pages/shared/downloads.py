@@ -46,11 +46,12 @@ def sidebar(place: cities.City, plan: Plan) -> None:
 def _buttons(place: cities.City, plan: Plan) -> None:
     windows.end_what_is_left()
     with st.container(horizontal=True, gap="small"):
-        download = st.button("Download", key="download", icon=":material/download:", width="stretch")
-        share = st.button("Share", key="share", icon=":material/link:", width="stretch")
-    if windows.is_open("download", clicked=download):
+        for label, icon in (("Download", ":material/download:"), ("Share", ":material/link:")):
+            name = label.lower()
+            st.button(label, key=name, icon=icon, on_click=windows.ask, args=(name,), width="stretch")
+    if windows.is_open("download"):
         _download(place, plan)
-    elif windows.is_open("share", clicked=share):
+    elif windows.is_open("share"):
         _share(place)
 
 

@@ -79,6 +79,8 @@ class Visit:
         The page that was drawn last.
     window : str
         The window that is open over it.
+    window_drawn : bool
+        Whether it is on the screen since it was asked for.
     address : dict or None
         The address as it was read or written last; None before the first run.
     notices : list of str
@@ -133,6 +135,7 @@ class Visit:
     pages: dict[str, st.Page] = field(default_factory=dict)
     page: str = ""
     window: str = ""
+    window_drawn: bool = True
     address: dict[str, str] | None = None
     notices: list[str] = field(default_factory=list)
     own: set[str] = field(default_factory=set)

@@ -7,16 +7,38 @@ from pages.shared import address, state
 LEFT = "left"
 
 
-def is_open(name: str, *, clicked: bool) -> bool:
-    """Whether a window is to be drawn: its button was clicked, now or before, and it was not closed since."""
-    if clicked:
-        state.visit().window = name
-    return state.visit().window == name
+def ask(name: str) -> None:
+    """Open a window; a callback of its button."""
+    visit = state.visit()
+    visit.window, visit.window_drawn = name, False
+
+
+def is_open(name: str) -> bool:
+    """Whether a window is to be drawn, which the caller then does: it was asked for and not closed since."""
+    visit = state.visit()
+    if visit.window != name:
+        return False
+    visit.window_drawn = True
+    return True
+
+
+def draw_if_asked(*own: str) -> None:
+    """Draw the whole page if a window was asked for whose button this run does not reach; not for the caller's own.
+
+    A click that also lets go of the dial may reach the server together with what the dial says. Streamlit then draws
+    only the part with the map.
+    """
+    visit = state.visit()
+    if not visit.window_drawn and visit.window not in own:
+        visit.window_drawn = True
+        address.hold()
+        st.rerun()
 
 
 def close() -> None:
     """Close the window that is open; a callback."""
-    state.visit().window = ""
+    visit = state.visit()
+    visit.window, visit.window_drawn = "", True
 
 
 def leave() -> None:
@@ -40,4 +62,5 @@ def come_to(page: str) -> None:
     """Close what was left open on another page."""
     visit = state.visit()
     if visit.page != page:
-        visit.page, visit.window = page, ""
+        visit.page = page
+        close()
