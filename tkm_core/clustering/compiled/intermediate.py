@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.codegen import ll as llvm  # the one that numba compiles with
+from numba.core import codegen as numba_codegen
 
+llvm: Any = numba_codegen.ll  # type: ignore[attr-defined]  # the one that numba compiles with
 FILE = Path(__file__).with_suffix(".xz")
 # with which it was tried: it holds the code that takes the arguments of a call from Python
 PYTHONS = ((3, 11), (3, 12), (3, 13))
