@@ -11,6 +11,8 @@ from pages.shared.markdown import plain
 from tkm_core.planning import FREE, Plan, ResidentCells, Rules
 from tkm_core.residents import Existing, Report, Residents, ResidentsError, find_sample, load_sample, nearby
 
+CARRIED = "carried "  # begins the key of residents that came with a plan file: they are nowhere else
+
 
 @dataclass(frozen=True)
 class City:
@@ -248,6 +250,15 @@ def keep_plan(place: City, plan: Plan) -> City:
     address.put("existing", "")
     address.put("closed", [number + 1 for number in plan.closed])
     return kept
+
+
+def kept_home(place: City) -> str:
+    """The token of the residents of a plan that was opened from a file; those that came with the file are kept now."""
+    if not place.home.startswith(CARRIED):
+        return place.home
+    token = state.new_token()
+    kept_data.write_residents(token, place.residents, place.title, place.people)
+    return token
 
 
 def _keep_city(place: City) -> City:

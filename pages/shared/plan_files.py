@@ -88,7 +88,7 @@ def _city_of(saved: PlanFile) -> cities.City:
         title, people = (
             (saved.name, "residents") if saved.shown is None else (saved.shown.title, saved.shown.people)
         )
-        return cities.City(f"carried {saved.fingerprint}", title, people, saved.residents)
+        return cities.City(cities.CARRIED + saved.fingerprint, title, people, saved.residents)
     for key, sample in SAMPLES.items():
         if sample.size not in (0, saved.points):
             continue

@@ -104,6 +104,24 @@ class Places:
 NOTHING = Places()
 
 
+def places_of(told: Rules) -> Places:
+    """The sites and zones of rules that came with a plan file."""
+    found = NOTHING if told.sites is None else NOTHING.with_sites(told.sites, "plan")
+    for kind, zones in (("only_in", told.only_in), ("not_in", told.not_in)):
+        if zones is None:
+            continue
+        drawn = found.with_zones(zones, kind, f"plan-{kind}")
+        made = drawn.zones(kind)
+        if made is None or made.fingerprint != zones.fingerprint:  # finer than what is drawn by hand
+            names = zones.names or ("",) * len(zones)
+            exact = tuple(
+                (kind, name, shapely.to_wkb(shape)) for shape, name in zip(zones.shapes, names, strict=True)
+            )
+            drawn = replace(found, shapes=(*found.shapes, *exact))
+        found = drawn
+    return found
+
+
 def places_bytes(found: Places) -> bytes:
     """Sites and zones as they are kept.
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import cast
 
+import numpy as np
 import streamlit as st
 
 from pages.serving.jobs import files
@@ -23,6 +24,7 @@ from pages.shared.rule_data import (
     Places,
     RuleSource,
     places_bytes,
+    places_of,
 )
 from tkm_core.figures import live_roads
 from tkm_core.planning import STRAIGHT, AlongStreets, Rules
@@ -73,6 +75,30 @@ def saved(settings: Mapping[str, str], home: Residents, existing: Existing | Non
     return RuleSource(address.understood(settings), kept, state.still_here).rules(home, existing)
 
 
+def keep_of_plan(told: Rules) -> dict[str, str]:
+    """Keep the rules that came with a plan file; returns the settings that name them.
+
+    Streets and tables are those in use: without them the file would not have opened.
+    """
+    way: dict[str, str] = {"by": "straight"}
+    if isinstance(told.travel, AlongStreets):
+        way = {
+            "by": told.travel.streets.mode,
+            "measure": told.travel.measure,
+            "direction": told.travel.direction,
+        }
+    elif not told.straight:
+        way = {"by": "table"}
+    limits = {"most": 0.0 if np.isinf(told.most) else told.most, "least": told.least}
+    drawn = places_of(told)
+    return {
+        "places": "" if drawn == NOTHING else _keep(drawn),
+        **way,
+        **{name: f"{people:.0f}" for name, people in limits.items()},
+        "equal": "1" if told.equal_groups else "",
+    }
+
+
 def places() -> Places:
     """The sites and zones that the address names; if they are gone, a notice says so."""
     return _source().places()
@@ -83,10 +109,15 @@ def keep_places(found: Places) -> None:
     if found == NOTHING:
         address.put("places", "")
         return
+    address.put("places", _keep(found))
+
+
+def _keep(found: Places) -> str:
+    """Keep sites and zones under a new secret token."""
     token = state.new_token()
     caches().rules.put(token, (found, ""), 1 + len(found.drawing.sites) / 1_000)
     kept_data.write(token, "places", places_bytes(found))
-    address.put("places", token)
+    return token
 
 
 def add_sites(sites: Sites) -> None:

@@ -17,7 +17,7 @@ from pages.shared.markdown import escaped
 from tkm_core import figures
 from tkm_core.export import plan_json
 from tkm_core.measures import COMPARED, MEASURES, SAVED, figure_decimals, shown_in
-from tkm_core.planning import FREE, Plan, one_setting
+from tkm_core.planning import Plan, one_setting
 from tkm_core.residents import find_sample
 from tkm_core.stories import facilities_text
 from tkm_core.version import VERSION
@@ -43,10 +43,7 @@ def at_the_side(place: cities.City, plan: Plan) -> None:
             icon=":material/save:",
             on_click=_save_and_say,
             args=(place, plan),
-            disabled=_only_in_file(place),
-            help="This plan was opened from a file that carries its rules: keep that file."
-            if _only_in_file(place)
-            else "Kept on the Scenarios page, with its data and its exact result, until you delete it.",
+            help="Kept on the Scenarios page, with its data and its exact result, until you delete it.",
             width="stretch",
         )
         if opened is None:
@@ -77,11 +74,6 @@ def _how_shown(one: Scenario, place: cities.City, plan: Plan) -> str:
             f"{escaped(one.made_with)} that saved it: it was planned anew. Its own figures are on the Scenarios page."
         )
     return "The settings have been changed since."
-
-
-def _only_in_file(place: cities.City) -> bool:
-    """Whether the rules of a plan came with its file: there is no address by which they could be kept."""
-    return place.saved is not None and place.rules != FREE
 
 
 def _save_and_say(place: cities.City, plan: Plan) -> None:
@@ -163,7 +155,7 @@ def _unused(name: str, taken: set[str]) -> str:
 
 
 def _settings(place: cities.City) -> dict[str, str]:
-    """The address of the plan; of a plan that was opened from a file, that of its residents."""
+    """The address of the plan; what came with a plan file is kept, too, and named."""
     settings = address.everything()
     if place.saved is None:
         return settings
@@ -171,12 +163,22 @@ def _settings(place: cities.City) -> dict[str, str]:
     if find_sample(place.home) is not None:
         settings["dataset"] = place.home
     else:
-        settings["upload"] = place.home
+        settings["upload"] = cities.kept_home(place)
     if place.existing is not None:
         cities.keep_existing(place.existing)
         settings["existing"] = address.get("existing")
         address.put("existing", "")
-    return settings
+    settings |= rules.keep_of_plan(place.rules)
+    try:
+        same = rules.saved(settings, place.residents, place.existing) == place.rules
+    except ValueError:
+        same = False
+    if not same:
+        msg = (
+            "The rules of this plan are not here as its file has them, so it cannot be saved: keep that file."
+        )
+        raise StoreError(msg)
+    return {name: text for name, text in settings.items() if text}
 
 
 def pictures(place: cities.City, plan: Plan, i: int, look: figures.Look) -> dict[str, str]:

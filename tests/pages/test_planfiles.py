@@ -6,21 +6,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+import shapely
 from streamlit.testing.v1 import AppTest
 
 from pages.serving.jobs import files
 from pages.shared import cities, plans
 from pages.shared.cache import caches
 from pages.shared.markdown import JOINER
-from tests.pages.conftest import PAGES, Opened, live, turn_to
+from tests.pages.conftest import PAGES, Opened, live, text, turn_to
+from tests.pages.test_scenarios import forget
 from tkm_core.clustering.descent import Problem, descend
 from tkm_core.clustering.path import TiltedPath
 from tkm_core.export import PlanFileError, Shown, plan_json
 from tkm_core.planning import Plan, Reference, make_plan
 from tkm_core.progress import silent
-from tkm_core.residents import SAMPLES, load_residents
+from tkm_core.residents import SAMPLES, Sites, Zones, load_residents
 from tkm_core.residents.samples import load_sample
-from tkm_core.sites import read_travel
+from tkm_core.sites import Capacity, read_travel
 
 CITY = {"dataset": "generated-301", "k": "3"}
 
@@ -218,6 +220,38 @@ def test_a_plan_file_with_its_data_opens_anywhere_as_it_was(opened: Opened) -> N
     again = caches().uploads.get(token).residents
     assert again.places.tolist() == residents.places.tolist()
     assert list(again.attributes) == ["name", "lon", "lat", "population"]
+
+
+def test_a_plan_from_a_file_is_saved_with_its_data_and_rules(opened: Opened) -> None:
+    rows = "".join(f"Part {i},{13 + i / 99:.4f},{52 + i * 7 % 20 / 99:.4f},{i + 3}\n" for i in range(60))
+    residents = load_residents(f"name,lon,lat,population\n{rows}".encode(), name="town.csv")
+    spots = [[13.1 + n / 20, 52.02 + n % 4 / 25] for n in range(9)]
+    lake = shapely.box(13.123456789, 52.01, 13.2, 52.2).difference(shapely.box(13.15, 52.05, 13.16, 52.06))
+    park = shapely.box(13.41, 52.01, 13.42, 52.02)
+    plan = make_plan(
+        residents,
+        3,
+        sites=Sites(np.array(spots), tuple(f"Hall {n}" for n in range(9)), np.full(9, 1500.0)),
+        not_in=Zones((lake, park), ("Lake", "Park")),
+        capacity=Capacity(1200, 10),
+        fixed_lonlat=[[13.3, 52.1]],
+        fixed_names=["Library"],
+    )
+    app = give(opened, plan_json(plan, 2, residents=True, shown=Shown("My town", "people", "km", 2500.0)))
+    show(app)
+    before = sites(app)
+    app.button(key="save_scenario").click().run()
+    assert not app.exception and not app.warning
+    key = app.query_params["project"]
+    forget()
+    later = opened("scenarios", project=key[0] if isinstance(key, list) else key)
+    next(one for one in later.button if (one.key or "").startswith("open_")).click().run()
+    turn_to(later, "plan")
+    assert not later.exception and not later.warning
+    assert "It is shown as it was saved" in text(later)
+    np.testing.assert_allclose(sites(later), before, atol=1e-9)
+    turn_to(later, "sites")
+    assert "Hall 3" in str(shown(later)) and "Lake" in str(shown(later)), "its rules can be edited"
 
 
 def test_a_plan_file_without_its_data_says_which_it_needs_and_shows_nothing(opened: Opened) -> None:
