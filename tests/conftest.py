@@ -18,6 +18,8 @@ os.environ["EVENREACH_DATABASE"] = f"sqlite:///{_HOME}/evenreach.db"
 
 # Each of these needs a browser, a database or a cluster of its own: two at a time would only be slower.
 TOGETHER = ("tests/browser/", "tests/serving/store/", "tests/partitions/test_cluster.py")
+# Each file here starts servers that its tests share.
+SERVERS = "tests/serving/test_"
 
 # The same examples every time; `pytest --hypothesis-profile default` looks for new ones.
 settings.register_profile("repeatable", derandomize=True)
@@ -30,10 +32,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc]
-    """Tests of one of `TOGETHER` run one after the other in one process, all others wherever there is room."""
+    """Tests of one of `TOGETHER`, or of one file with servers, run in one process; others wherever there is room."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return next((path for path in TOGETHER if nodeid.startswith(path)), nodeid)
+        alone = nodeid.partition("::")[0] if nodeid.startswith(SERVERS) else nodeid
+        return next((path for path in TOGETHER if nodeid.startswith(path)), alone)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> TogetherScheduling:

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -20,6 +21,9 @@ from pages.serving.jobs.problems import READING
 APP = str(Path(__file__).parents[2] / "app.py")
 PAGES = tuple(url for url, _, _ in frame.PAGES)
 Opened = Callable[..., AppTest]
+
+# Each AppTest reads the metadata of every installed package in search of components: half of the time of these tests.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def turn_to(app: AppTest, page: str) -> None:

@@ -116,10 +116,10 @@ def test_a_forged_plan_file_changes_no_page_of_anybody_else(opened: Opened, hone
         show(attacker)
         visit_all(attacker)
         accepted += 1
-        after = visit_all(opened(**CITY))
-        for page in PAGES:
-            assert after[page] == before[page], f"{page}, {what}"
     assert accepted == 3
+    after = visit_all(opened(**CITY))
+    for page in PAGES:
+        assert after[page] == before[page], page
 
 
 def test_what_is_shared_is_what_this_server_computed(opened: Opened, honest: Plan) -> None:
