@@ -52,7 +52,7 @@ def left_out(report: Report) -> None:
 
 
 def columns(report: Report, roles: Mapping[str, str]) -> None:
-    """Each column, what it was taken for, and why; a table that wraps, so that nothing is cut off."""
+    """Each column, what it was taken as, and why; a table that wraps, so that nothing is cut off."""
     rows = [
         {
             "Column": escaped(column.name[:LONGEST]),

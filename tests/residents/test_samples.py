@@ -130,7 +130,7 @@ def test_impossible_sizes_get_a_sentence(n):
 )
 def test_unknown_samples_get_a_sentence(key):
     assert find_sample(key) is None
-    with pytest.raises(ResidentsError, match=re.escape(repr(key)) + r"\. There are: sacramento"):
+    with pytest.raises(ResidentsError, match=re.escape(repr(key)) + r"\. The samples are: sacramento"):
         load_sample(key)
 
 

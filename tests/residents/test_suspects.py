@@ -92,7 +92,7 @@ def test_across_the_antimeridian_nobody_is_alone():
 
 def test_nothing_left_says_why():
     with pytest.raises(
-        ResidentsError, match=r"No resident is left of 2 rows: 2 with no coordinates"
+        ResidentsError, match=r"None of the 2 rows can be used: 2 with no coordinates"
     ) as caught:
         load_residents(b"lat,lon\n,\n,\n", x="lon", y="lat")
     assert caught.value.report.rows_read == 2

@@ -156,7 +156,7 @@ def test_no_header_at_all():
     text = "9.3498486,56.7408757,17.05\n9.3501884,56.7406785,17.61\n9.3505485,56.7405445,18.08\n"
     residents = load_residents(text.encode())
     assert residents.lonlat[0].tolist() == [9.3498486, 56.7408757]
-    assert any("no row with names" in warning for warning in residents.report.warnings)
+    assert any("no row with column names" in warning for warning in residents.report.warnings)
     swapped = "48.8566123,2.3522198\n48.8606111,2.3376444\n48.8529682,2.3499021\n"
     assert load_residents(swapped.encode()).lonlat[0].tolist() == [2.3522198, 48.8566123]
 

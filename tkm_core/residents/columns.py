@@ -114,7 +114,7 @@ def resolve(choice: str | int, names: list[str], role: str) -> str:
     hint = (
         f"Did you mean {' or '.join(f'“{name}”' for name in near)}?"
         if near
-        else f"There are: {', '.join(names[:30])}."
+        else f"The columns are: {', '.join(names[:30])}."
     )
     msg = f"There is no column “{choice}”. {hint}"
     raise ResidentsError(msg, needs=role, suggestions=[(name, name) for name in near or names])
@@ -151,18 +151,18 @@ def _find_coordinates(table: Table, roles: Roles, samples: dict[str, list[str]])
             msg = f"“{chosen}” is one coordinate; say which column is the other ({role}=)."
             raise ResidentsError(msg, needs=role, suggestions=[(name, name) for name in roles.numbers])
         other = fitting[0][2] if role == "y" else fitting[0][1]
-        roles.give(role, other, f"Goes with “{chosen}” by its name.")
+        roles.give(role, other, f"Its name goes with “{chosen}”.")
         return
     named = [name for name in combined if name_score(name, "lonlat")]
     if pairs and (pairs[0][3] or not combined):
         _, x, y, degrees = pairs[0]
         kind = "degrees" if degrees else "a map's grid"
-        roles.give("x", x, f"Its name stands for the east-west coordinate, its values fit {kind}.")
-        roles.give("y", y, f"Its name stands for the north-south coordinate, its values fit {kind}.")
+        roles.give("x", x, f"Its name stands for the east-west coordinate, and its values fit {kind}.")
+        roles.give("y", y, f"Its name stands for the north-south coordinate, and its values fit {kind}.")
         if len(pairs) > 1:
             roles.second_pair = (pairs[1][1], pairs[1][2])
             others = "; ".join(f"“{pair[1]}” and “{pair[2]}”" for pair in pairs[1:4])
-            roles.notes.append(f"Coordinates also stand in {others}; “{x}” and “{y}” were taken.")
+            roles.notes.append(f"There are also coordinates in {others}; “{x}” and “{y}” were taken.")
         return
     if named or combined:
         name = (named or combined)[0]
@@ -241,7 +241,7 @@ def _pair_by_values(table: Table, roles: Roles) -> None:
             roles.give("x", first, "No name says so, but it and its neighbour hold numbers like degrees.")
             roles.give("y", second, "No name says so, but it and its neighbour hold numbers like degrees.")
             roles.warnings.append(
-                f"“{first}” and “{second}” were taken for coordinates by their values alone: please check."
+                f"“{first}” and “{second}” were taken as coordinates by their values alone: please check."
             )
             return
     listed = ", ".join(f"“{name}”" for name in table.names[:12])
@@ -284,7 +284,7 @@ def _find_weight(roles: Roles, choice: Choice) -> None:
         if name_score(name, "not people") >= 2 or not counts:
             roles.columns[name].why = (
                 roles.columns[name].why
-                or f"Not taken for people: {reason or 'its name says it is a measure'}."
+                or f"Not taken as the number of people: {reason or 'its name says it is a measure'}."
             )
             continue
         roles.offer("weight", name)

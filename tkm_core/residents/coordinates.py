@@ -92,7 +92,7 @@ def locate(
     Parameters
     ----------
     points : ndarray of shape (n, 2)
-        As in the file, the column taken for x first. May be overwritten.
+        As in the file, the column taken as x first. May be overwritten.
     chosen, stated : CRS or None
         Reference system according to the caller, and according to the file.
     names : sequence of str

@@ -205,7 +205,7 @@ def _begin_report(table: Table) -> Report:
     report.preview.index = pd.RangeIndex(table.first_row, table.first_row + len(report.preview))
     report.notes, report.warnings = table.notes, table.warnings
     if not table.header:
-        report.warnings.append("The file has no row with names; the columns are called by number.")
+        report.warnings.append("The file has no row with column names; the columns are numbered instead.")
     return report
 
 
@@ -354,7 +354,7 @@ def _weights(table: Table, columns: pa.Table, roles: Roles, report: Report) -> F
         )
     counts, reason = is_count(weights)
     if not counts and roles.weight != table.people:
-        report.warnings.append(f"“{roles.weight}” was chosen as population, but {reason}.")
+        report.warnings.append(f"“{roles.weight}” was chosen as the population, but {reason}.")
     empty = int(np.sum(weights == 0))
     if empty:
         has = "has" if empty == 1 else "have"

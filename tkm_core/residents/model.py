@@ -182,7 +182,7 @@ class Residents:
         report.rows_kept = len(lonlat)
         if len(lonlat) == 0:
             reasons = "; ".join(f"{drop.count:,} with {drop.reason}" for drop in report.dropped)
-            msg = f"No resident is left of {report.rows_read:,} rows: {reasons or 'the table is empty'}."
+            msg = f"None of the {report.rows_read:,} rows can be used: {reasons or 'the table is empty'}."
             raise ResidentsError(msg, report=report)
         report.total_weight = float(people.sum())
         if report.total_weight <= 0:
@@ -194,7 +194,7 @@ class Residents:
         report.worst_error = projection.worst_error(sample, crs)
         if report.worst_error > 0.01:
             percent = f"{100 * report.worst_error:.0f} %"
-            sentence = f"The area is so large that straight distances are wrong by up to {percent}."
+            sentence = f"The area is so large that straight-line distances are wrong by up to {percent}."
             report.warnings.append(sentence)
         return cls(name, lonlat, people, crs, source_crs, report, labels, index)
 

@@ -62,7 +62,7 @@ class Census:
         yield (
             f"{counted(self.cells, 'cell')} of the raster read: {self.no_data:,} without data, {nobody:,} with nobody, "
             f"{self.inhabited:,} with {self.people:,.0f} people{' inside the area' if clipped else ''}. "
-            "The value of a cell is taken for its number of people, not for people per km²."
+            "The value of a cell is taken as its number of people, not as people per km²."
         )
         if clipped:
             yield f"Of {self.around:,.0f} people in and around the area, {self.people:,.0f} live inside it."
@@ -172,7 +172,7 @@ def _choose(bands: dict[int, str], source: Source, layer: str | None) -> int:
 def _check(raster: Any, source: Source, band: int) -> None:
     """Refuse a raster without position, of complex numbers, or in blocks too large for the memory."""
     if raster.dtypes[band - 1].startswith("complex"):
-        msg = f"“{source.name}” holds complex numbers, which count nobody."
+        msg = f"“{source.name}” holds complex numbers, which cannot count people."
         raise ResidentsError(msg)
     place = raster.transform
     if place.is_identity or not all(map(math.isfinite, place)) or place.is_degenerate:

@@ -10,7 +10,7 @@ from tkm_core.wording import counted
 
 @dataclass
 class Column:
-    """One column of the file and what it was taken for.
+    """One column of the file and what it was taken as.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Report:
         ]
 
     def column_for(self, role: str) -> str | None:
-        """Name of the column that was taken for a role, or None."""
+        """Name of the column that was given a role, or None."""
         return next((column.name for column in self.columns if column.role == role), None)
 
     @property

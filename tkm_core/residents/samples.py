@@ -233,7 +233,7 @@ def load_sample(key: str, *, n: int | None = None, seed: int = 0) -> Residents:
     """
     sample = find_sample(key)
     if sample is None:
-        msg = f"There is no sample called {key!r}. There are: {', '.join(SAMPLES)}."
+        msg = f"There is no sample called {key!r}. The samples are: {', '.join(SAMPLES)}."
         raise ResidentsError(msg)
     if sample.size:
         return _generate(sample.size if n is None else n, seed)

@@ -180,7 +180,7 @@ def read_sites(read: Callable[[dict[str, Any]], Residents], residents: Residents
             continue
         again = read_places(read, residents, **options, group=column)
         columns[role] = _numbers(again, role, column)
-        found.report.notes.append(f"“{column}” is taken for the {role} of a site.")
+        found.report.notes.append(f"“{column}” is taken as the {role} of a site.")
     return Sites(found.lonlat, names, columns["capacity"], columns["cost"], found.name, found.report)
 
 

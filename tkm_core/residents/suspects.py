@@ -26,7 +26,7 @@ REASONS = {
     "zero": "coordinates 0, 0, which stand for an unknown place",
     "people": "a population that is missing or negative",
     "outside": "a place outside the area that was asked for",
-    "far": "a place far away from all others, alone",
+    "far": "a single place far away from all others",
 }
 
 
