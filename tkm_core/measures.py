@@ -122,7 +122,7 @@ MEASURES: Mapping[str, Measure] = {
         ),
         Measure(
             "share_within", "{many} within {standard}", "Within {standard}", "share within the standard", 0,
-            "{size} points fewer {people} are within {standard}", _m(KEY, COMPARED, COUNTED),
+            "the share of {people} within {standard} is {size} points lower", _m(KEY, COMPARED, COUNTED),
             more_is_better=True, percent=True, decimals=1,
         ),
         Measure(

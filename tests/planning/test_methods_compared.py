@@ -86,7 +86,7 @@ def test_verdict_names_who_is_ahead(compared: list[Compared]) -> None:
         *(o for o in compared if o.name not in ("tkm", worst.name)),
     ]
     parts = verdict(swapped, "km")
-    assert f"the {rank_word(len(swapped))} shortest longest trip" in "".join(part.text for part in parts)
+    assert f"the {rank_word(len(swapped))}-shortest longest trip" in "".join(part.text for part in parts)
     assert any(part.tone == "worse" for part in parts)
     assert not verdict([own], "km")
 

@@ -62,7 +62,7 @@ def test_the_case_of_the_mock_names_everyone_who_pays():
     assert tones["largest_distance"] == "better"
     assert tones["mean_distance"] == tones["p95_distance"] == tones["share_within"] == "worse"
     assert "Also worse: the distance within which 95 % live is" in story.detail_text
-    assert "points fewer homes are within 10 km" in story.detail_text
+    assert "the share of homes within 10 km is" in story.detail_text
 
 
 def test_everything_worse_is_said_plainly():
@@ -71,7 +71,7 @@ def test_everything_worse_is_said_plainly():
         "The farthest home ends up 2.0 km farther away; the average trip gets"
     )
     assert "and 75 % of homes travel farther than in the lowest-average plan." in story.headline_text
-    assert "50.0 points fewer homes are within 5 km" in story.detail_text
+    assert "the share of homes within 5 km is 50.0 points lower" in story.detail_text
     worse = told([0, 0], [9000], [1000], people="homes")
     assert worse.detail_text.endswith("None of these figures is better than in the lowest-average plan.")
 
@@ -210,7 +210,7 @@ def test_who_pays_is_never_hidden(homes, plan, baseline, unit, standard):
             assert worse, row
     named = {
         "p95_distance": "within which 95 % live",
-        "share_within": "points fewer",
+        "share_within": "points lower",
         "overall_variance_of_distance": "more unequal",
     }
     for row in story.rows[2:]:

@@ -71,7 +71,7 @@ def _place(found: _Standing, what: str, unit: str) -> list[Part]:
         following = f" (next: {found.names}, {rival})" if found.own < found.rival else ""
         return [Part(f"the shortest{what}{shared}", "better"), Part(f": {own} {unit}{following}")]
     return [
-        Part(f"the {rank_word(found.rank)} shortest{what}", "worse"),
+        Part(f"the {rank_word(found.rank)}-shortest{what}", "worse"),
         Part(f": {own} {unit}, {behind} {unit} more than {found.names}"),
     ]
 
@@ -84,7 +84,7 @@ def freedom(compared: Sequence[Compared], people: str) -> str:
         return ""
     verb = "places" if len(free) == 1 else "place"
     return (
-        f"{listed(bound)} may build only where one of the {people} stands; {listed(free)} {verb} facilities "
+        f"{listed(bound)} may build only where one of the {people} is; {listed(free)} {verb} facilities "
         "anywhere. Part of the difference comes from that freedom, not from fairness."
     )
 
