@@ -44,7 +44,7 @@ def test_the_report_names_new_sites_winners_and_losers() -> None:
     best = names[int(np.argmax(gains))].replace("<", "&lt;").replace(">", "&gt;")
     listed = page[page.index("Places that gain most") : page.index("Places that lose most")]
     assert best in listed
-    assert "No place loses against today." in page, "with two more facilities nobody travels farther"
+    assert "No place loses compared with today." in page, "with two more facilities nobody travels farther"
 
 
 def test_the_report_says_what_the_plan_had_to_follow() -> None:

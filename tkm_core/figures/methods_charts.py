@@ -248,7 +248,7 @@ def method_table(
     plain = [False] * len(compared)
     columns.append(("Time, s", [_short(one.solution.seconds, 2) for one in compared], plain))
     where = [
-        stand or (f"on {look.people}" if one.solution.centers_are_points else "anywhere") for one in compared
+        stand or (f"at {look.people}" if one.solution.centers_are_points else "anywhere") for one in compared
     ]
     sites = [
         f"{len(one.solution.centers) - kept} new, {kept} existing"

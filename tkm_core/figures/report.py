@@ -17,11 +17,11 @@ from tkm_core.wording import dial_text, listed
 METHOD = (
     "The facilities stand where the trips of everyone together cost least. A trip costs its length squared, and the "
     "further the fairness dial t is turned up, the more the longest trips count (tilted k-means). At t = 0 this is "
-    "ordinary k-means, with the lowest mean squared distance; at t = ∞ the longest trip of all is as short as can "
-    "be. t has no unit: coordinates are first divided by the spread of the data."
+    "ordinary k-means, with the lowest mean squared distance; at t = ∞ the longest trip of all is as short as "
+    "the search can make it. t has no unit: coordinates are first divided by the spread of the data."
 )
 STRAIGHT = "Distances are straight lines, not roads or travel times."
-ANYWHERE = "Where a new facility stands is a point on the map: land, cost and room have not been checked."
+ANYWHERE = "A new facility is a point on the map: whether there is land, money and room has not been checked."
 CHOICE = "t is a choice between the average and the worst-off; no setting is right in itself."
 
 
@@ -189,7 +189,7 @@ def _places(plan: Plan, i: int, look: Look) -> str:
         )
         head = f"<tr><th>Place</th><th>{escape(look.people.capitalize())}</th><th>On average</th></tr>"
         table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
-        nobody = f"<p>No place {verb} against {escape(plan.reference.words)}.</p>"
+        nobody = f"<p>No place {verb} compared with {escape(plan.reference.words)}.</p>"
         parts.append(f"<section><h2>{title}</h2>{table if places else nobody}</section>")
     return f'<div class="pair">{"".join(parts)}</div>'
 

@@ -227,11 +227,11 @@ def _legend(ground: SmallGround, look: Look, *, with_existing: bool) -> str:
         ),
         (
             f"{sign}{size};border-radius:3px",
-            "existing facility" if with_existing else f"facility that stands on one of the {look.people}",
+            "existing facility" if with_existing else f"facility where one of the {look.people} is",
         ),
         (
             f"display:inline-block;vertical-align:4px;margin-right:8px;width:20px;border-top:2px dashed {colors.ink}",
-            f"way of the farthest {singular(look.people)}",
+            f"line to the farthest {singular(look.people)}",
         ),
     ]
     lines = [f'<span style="{style}"></span>{escape(text)}' for style, text in items]
