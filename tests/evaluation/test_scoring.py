@@ -54,7 +54,7 @@ def test_scorers_travel_to_other_processes():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"measure": "beauty"}, "no measure 'beauty'.*There are: largest_distance, mean_distance"),
+        ({"measure": "beauty"}, "no measure 'beauty'.*The measures are: largest_distance, mean_distance"),
         ({"measure": "fairness_ratio"}, "no measure"),
         ({"measure": "share_within"}, "standard=500"),
         ({"measure": "gini", "standard": 5.0}, "only to that"),

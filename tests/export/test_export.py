@@ -287,7 +287,7 @@ def test_files_have_ordinary_permissions(plan, tmp_path):
 
 @pytest.mark.parametrize("name", ["out.xyz", "out", "out.shp", ".csv.exe"])
 def test_unknown_formats_get_a_sentence(plan, tmp_path, name):
-    with pytest.raises(ValueError, match=r"names no format that can be written\. There are: \.geojson"):
+    with pytest.raises(ValueError, match=r"names no format that can be written\. The formats are: \.geojson"):
         export.write(export.facilities(plan, 0), tmp_path / name)
     with pytest.raises(ValueError, match="names no format"):
         export.to_bytes(export.facilities(plan, 0), "shp")

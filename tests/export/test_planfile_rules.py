@@ -177,7 +177,7 @@ def test_a_plan_by_a_table_says_which_table_it_needs() -> None:
     saved = read_plan_file(plan_json(plan, 0))
     with pytest.raises(ValueError, match=r"taken from your table “walks.csv”"):
         restore_plan(saved, home)
-    with pytest.raises(ValueError, match="not what the distances of the plan were measured by"):
+    with pytest.raises(ValueError, match="not the streets or the table the plan was measured by"):
         restore_plan(saved, home, travel=ByTable(minutes + 1, "min", sites.lonlat, "walks.csv"))
     assert restore_plan(saved, home, travel=travel).plan.evaluation(0).mean_distance == pytest.approx(
         plan.evaluation(0).mean_distance

@@ -268,7 +268,7 @@ def test_a_plan_by_a_travel_table_opens_where_the_table_is_in_use(opened: Opened
     plan = make_plan(home, 3, t=[0, 1], sites=lonlat, travel=roads)
     content = plan_json(plan, 1, shown=Shown("San Francisco", "people", "mi", 1609.344))
     app = give(opened, content, dataset="san-francisco")
-    assert "needs what its distances were measured by" in app.error[0].value
+    assert "needs the streets or the table its plan was measured by" in app.error[0].value
     app = give(opened, content, dataset="san-francisco", places="sample", table="sample", by="table")
     show(app)
     assert app.session_state["units"] == "mi" and app.session_state["standard"] == 1.0

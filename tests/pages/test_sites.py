@@ -283,7 +283,7 @@ def test_a_road_file_is_taken_into_use_and_its_columns_can_be_chosen(opened: Ope
     assert any("Streets of **roads.geojson**" in told.value for told in app.markdown)
     assert any("from home to the facility" in told.value for told in app.markdown)
     app.selectbox(key="roads_oneway").select("einbahn").run()
-    assert any("“einbahn” is taken for the oneway of a street" in told.value for told in app.markdown)
+    assert any("“einbahn” is taken as the direction of a street" in told.value for told in app.markdown)
     turn_to(app, "plan")
     assert not app.exception
     assert live(app).map["catchments"] is None

@@ -60,7 +60,7 @@ def test_on_sites_the_number_is_the_least_of_all_choices() -> None:
     )
     found = tkm.fewest_facilities(home, reach, rules=tkm.Rules(sites=sites))
     assert (found.number, found.bound, found.among) == (truth, truth, "these sites")
-    with pytest.raises(tkm.UnreachableError, match="There is no way to any of the 9 places within"):
+    with pytest.raises(tkm.UnreachableError, match="There is no route to any of the 9 places within"):
         tkm.fewest_facilities(home, 100.0, rules=tkm.Rules(sites=sites))
 
 

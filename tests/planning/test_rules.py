@@ -297,14 +297,14 @@ def test_who_cannot_be_reached_is_named() -> None:
     values[3] = np.inf
     table = tkm.TravelTable(values, "m", 3, np.array([3]), ())
     with pytest.raises(
-        UnreachableError, match=r"There is no way to any of the 3 sites for 1 resident: Island"
+        UnreachableError, match=r"There is no route to any of the 3 sites for 1 resident: Island"
     ) as caught:
         make_plan(home, 1, sites=sites, travel=table)
     assert caught.value.rows.tolist() == [3]
     empty = Residents.from_lonlat(home.lonlat, [1, 1, 1, 0, 1], keep_suspect=True)
     plan = make_plan(empty, 1, sites=sites, travel=table, t=[0.0])
     assert np.isfinite(plan.evaluation(0).distance).all()
-    assert "no way for 3 pairs" in plan.rules.sentences()[0]
+    assert "no value for 3 pairs" in plan.rules.sentences()[0]
 
 
 def test_what_cannot_be_is_said_with_the_numbers(grid: Streets) -> None:

@@ -81,7 +81,7 @@ def test_columns_are_recognised_by_name_and_used_by_cars_only() -> None:
     walk = tkm.load_streets(data, mode="walk")
     assert walk.travel_times([east], [west])[0, 0] == pytest.approx(long / 80, rel=2e-3)
     notes = " ".join(drive.report.notes)
-    assert all(f"“{name}” is taken for" in notes for name in ("fclass", "oneway", "maxspeed"))
+    assert all(f"“{name}” is taken as" in notes for name in ("fclass", "oneway", "maxspeed"))
 
 
 def test_columns_that_are_named_are_used_as_they_are() -> None:

@@ -60,7 +60,8 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
     plan.add_argument(
         "--portfolio",
         action="store_true",
-        help="also name the fewest settings of the dial that are within 1 %% of every other setting's cost",
+        help="also list the fewest plans such that, at every setting of the dial, one of them costs at most 1 %% more "
+        "than that setting's own",
     )
     plan.add_argument(
         "--criterion",
@@ -83,12 +84,12 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
         "--fewest",
         type=_positive,
         metavar="DISTANCE",
-        help="choose k: the fewest facilities such that nobody is farther than this, in --unit (in minutes for travel "
-        "times)",
+        help="choose k: the fewest facilities with which nobody is farther away than this, in --unit (in minutes for "
+        "travel times)",
     )
     plan.add_argument("--standard", type=_positive, metavar="DISTANCE", help="service standard, in --unit")
     plan.add_argument("--people", metavar="WORD", help='who is served, in the plural (default "residents")')
-    plan.add_argument("--load", metavar="PLAN.json", help="bring back a saved plan for FILE")
+    plan.add_argument("--load", metavar="PLAN.json", help="open a saved plan for FILE")
     plan.add_argument(
         "-o",
         "--output",
@@ -98,7 +99,12 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
     plan.add_argument("--allocations", metavar="FILE", help="who goes where; the same formats")
     plan.add_argument("--areas", metavar="FILE", help="service areas; the same formats")
     plan.add_argument("--all", metavar="FILE.gpkg", help="all of these as layers of one GeoPackage")
-    plan.add_argument("--out-crs", metavar="CRS", default="wgs84", help='"wgs84", "source" or a code')
+    plan.add_argument(
+        "--out-crs",
+        metavar="CRS",
+        default="wgs84",
+        help='reference system of what is written: "wgs84" (default), "source" for that of FILE, or a code',
+    )
     plan.add_argument("--save", metavar="PLAN.json", help="write a plan file")
     plan.add_argument(
         "--with-residents",

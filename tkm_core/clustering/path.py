@@ -136,9 +136,9 @@ def tilted_path(
     t : array (m,), optional
         The grid; by default 0 and 60 geometric values from 0.01 to 100.
     criterion : {"cluster", "city"}
-        Which fixed point wins at each t: lowest tilted SSE or lowest city-wide cost. By "city", a plan that would let
-        the farthest resident down again, compared with a smaller t, gives way to one that does not and costs at most
-        0.1 % more, if there is one; such a plan need not be a fixed point.
+        Which fixed point wins at each t: lowest tilted SSE or lowest city-wide cost. With "city", a plan in which the
+        farthest resident is farther away than at a smaller t is replaced by one in which they are not and which costs
+        at most 0.1 % more, if there is one; such a plan need not be a fixed point.
     sample_weight : array (n,) or str, optional
         Population of each row; for files and tables beyond memory the name of its column.
     fixed_centers : array (f, d), optional

@@ -258,10 +258,10 @@ class Search:
     ) -> Floats:
         """The lowest plan that several searches find, at its end on the middle level.
 
-        With a ``count``, of so many independent searches. Otherwise they go on until enough agree or nothing lower has
-        come up for long, and those after the first set out from crossings of two plans. Where residents are few,
-        these look at all of them: cells have another best plan than they. After the first round, ``say`` is told how
-        long the search will take, if that is a second or more.
+        With a ``count``, that many independent searches are made. Otherwise they go on until enough agree or nothing
+        lower has come up for long, and those after the first set out from crossings of two plans. If there are few
+        residents, these look at all of them, because the best plan for cells may be another one. After the first
+        round, ``say`` is told how long the search will take, if that is a second or more.
         """
         effort = self._effort(t)
         few = self._few

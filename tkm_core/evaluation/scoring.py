@@ -93,7 +93,7 @@ def scorer(measure: str, *, t: float = 0.0, standard: float | None = None) -> Me
     """
     if measure not in MEASURES or measure == "fairness_ratio":  # the ratio needs a radius for each resident
         known = ", ".join(key for key in MEASURES if key != "fairness_ratio")
-        msg = f"There is no measure {measure!r} to score by. There are: {known}."
+        msg = f"There is no measure {measure!r} to score by. The measures are: {known}."
         raise ValueError(msg)
     if (measure == "share_within") != (standard is not None):
         msg = "A service standard belongs to the measure 'share_within', and only to that: standard=500, say."

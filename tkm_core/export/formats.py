@@ -85,9 +85,7 @@ def format_of(path: Path) -> str:
 
 def _unknown(name: str) -> str:
     """The message for an unknown format."""
-    return (
-        f"{name!r} names no format that can be written. There are: {', '.join('.' + key for key in FORMATS)}."
-    )
+    return f"{name!r} names no format that can be written. The formats are: {', '.join('.' + key for key in FORMATS)}."
 
 
 def write_whole(path: Path, fill: Callable[[Path], None]) -> Path:

@@ -74,10 +74,10 @@ def restored_rules(stored: dict[str, Any], travel: Travel | None) -> Rules:
     if told["kind"] != "straight":
         words = " ".join(told["words"].split())[:LONGEST]
         if travel is None:
-            msg = f"This plan file needs what its distances were measured by: {words} Give that file, too."
+            msg = f"This plan file needs the streets or the table its plan was measured by. {words} Give them, too."
             raise ValueError(msg)
         if travel.fingerprint != told["fingerprint"]:
-            msg = f"This is not what the distances of the plan were measured by: {words}"
+            msg = f"These are not the streets or the table the plan was measured by. {words}"
             raise ValueError(msg)
         way = travel
     zones = [_zones(stored[side]) for side in ("only_in", "not_in")]

@@ -66,7 +66,7 @@ METHOD = Method(
     name="cdcs",
     title="CDCS",
     description="The same as MV on a small weighted sample, drawn so that both average travel and everyone's "
-    "neighbourhood stay about what they are.",
+    "neighbourhood stay about the same.",
     source="R. Chhaya, A. Dasgupta, J. Choudhari, S. Shit: On Coresets for Fair Regression and Individually Fair "
     "Clustering, AISTATS 2022",
     centers_are_points=True,

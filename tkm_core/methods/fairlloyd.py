@@ -72,7 +72,7 @@ def place(
         if worst < lowest:
             best, lowest = centers, worst
     found = np.vstack([framed.frame.outside(best[: len(best) - len(fixed)]), fixed])
-    one = "Everyone is in one group: Fair-Lloyd is k-means then."
+    one = "Everyone is in one group, so Fair-Lloyd is the same as k-means."
     notes = (one,) if city.count == 1 else ()
     average = float(in_units_of(lowest, framed.frame.unit, 2, "The average of the worst group"))
     return Placement(found, notes=notes, details={"worst_group": average, "steps": steps})

@@ -205,7 +205,7 @@ class Rules:
             )
         if self.equal_groups:
             told.append(
-                f"Every group counts the same in placing, however large it is; the figures are by {people}."
+                f"Every group counts the same in placing, however large it is; the figures still count {people}."
             )
         return tuple(filter(None, told))
 

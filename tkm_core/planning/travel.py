@@ -269,7 +269,7 @@ class ByTable:
     def sentence(self) -> str:
         """The rule: "Travel times are taken from your table “roads.csv”."."""
         named = f" “{shown(self.name)}”" if self.name else ""
-        gaps = f"; it has no way for {self.missing:,} pairs" if self.missing else ""
+        gaps = f"; it has no value for {self.missing:,} pairs" if self.missing else ""
         return f"{KINDS[self.unit].many.capitalize()} are taken from your table{named}{gaps}."
 
     @cached_property

@@ -55,7 +55,7 @@ def fewest_sites(
     Parameters
     ----------
     distances : array (n, m)
-        From each resident to each site; infinite where there is no way.
+        From each resident to each site; infinite where there is no route.
     reach : float
         The farthest that anybody may have to go.
     sample_weight : array (n,), optional

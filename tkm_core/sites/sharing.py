@@ -21,7 +21,7 @@ def share_out(
     Parameters
     ----------
     distances : array (n, k)
-        From each resident to each facility; infinite where there is no way.
+        From each resident to each facility; infinite where there is no route.
     capacity : number, array (k,) or Capacity
         The most people a facility may serve; ``Capacity(most, least)`` for both limits.
     t : float

@@ -225,7 +225,7 @@ def _numbers(texts: list[str], places: list[str]) -> Floats:
         try:
             numbers[at] = float(text)
         except ValueError:
-            msg = f"The travel table has {text!r} in {places[at]}; it must be a number, or empty where there is no way."
+            msg = f"The travel table has {text!r} in {places[at]}; it must be a number, or empty if there is no route."
             raise ValueError(msg) from None
         if not numbers[at] >= 0:
             msg = f"The travel table has {text} in {places[at]}; a distance or a time is 0 or more."

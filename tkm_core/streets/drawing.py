@@ -49,9 +49,7 @@ def make_lines(
 ) -> Lines:
     """Select edges by class, merge connected ones of a class, and simplify them to within `simplify` metres."""
     if classes is not None and (unknown := set(classes) - set(class_names)):
-        msg = (
-            f"There are no streets of the class “{sorted(unknown)[0]}”. There are: {', '.join(class_names)}."
-        )
+        msg = f"There are no streets of the class “{sorted(unknown)[0]}”. The classes are: {', '.join(class_names)}."
         raise StreetsError(msg)
     if not simplify >= 0:
         msg = f"simplify must be a number of metres, 0 or more, not {simplify!r}."

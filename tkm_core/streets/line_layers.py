@@ -17,6 +17,7 @@ from tkm_core.wording import counted
 LINES, COLLECTIONS = (1, 2), (5, 7)  # shapely's type ids
 SAME_PLACE = 1e7  # points within 1e-7 degree, about a centimetre, are the same
 PLAIN = "road"  # the class of all streets in a layer without classes
+ROLE_WORDS = {"class": "class", "oneway": "direction", "speed": "speed"}
 Column = str | bool | None
 
 
@@ -74,9 +75,9 @@ def read_lines(
         values["class"] = None
     for role, name in chosen.items():
         if values[role] is not None:
-            notes.append(f"“{name}” is taken for the {role} of a street.")
+            notes.append(f"“{name}” is taken as the {ROLE_WORDS[role]} of a street.")
     if values["class"] is None:
-        notes.append("The layer does not say what class a street is: all of them are open to all.")
+        notes.append("The layer does not say what class a street is: all streets are open to everyone.")
     in_mph = (chosen["speed"] or "").casefold() in rules.table["columns"]["mph"]
     unit = float(rules.table["maxspeed_units"]["mph"]) if in_mph else 1.0
     speeds, kinds = _speeds(values, read, rules, unit, fixed=isinstance(speed, str))
