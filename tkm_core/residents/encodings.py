@@ -8,6 +8,7 @@ from itertools import islice
 
 from tkm_core.residents.model import ResidentsError
 from tkm_core.residents.source import STEP, Buffer
+from tkm_core.wording import counted
 
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -118,7 +119,8 @@ def _guess(data: Buffer, name: str) -> tuple[Buffer, str, list[str]]:
     if sum(char > "\x7f" for char in text) - broken > 4 * broken:
         decoded = _decode(data, "utf-8", "replace")
         lost = decoded.count("\ufffd")
-        warning = f"{lost:,} characters of “{name}” are not valid UTF-8; they are shown as “\ufffd”."
+        are = "is" if lost == 1 else "are"
+        warning = f"{counted(lost, 'character')} of “{name}” {are} not valid UTF-8 and shown as “\ufffd”."
         return decoded.encode(), "utf-8", [warning]
     scores = sorted(((-_score(lines, encoding), rank, encoding) for rank, encoding in enumerate(fitting)))
     for score, _, encoding in scores:
@@ -130,9 +132,8 @@ def _guess(data: Buffer, name: str) -> tuple[Buffer, str, list[str]]:
     best = scores[0][2]
     decoded = _decode(data, best, "replace")
     lost = decoded.count("\ufffd")
-    warning = (
-        f"No encoding fits all of “{name}”; {best} was taken, and {lost:,} characters are shown as “\ufffd”."
-    )
+    shown = f"{counted(lost, 'character')} {'is' if lost == 1 else 'are'} shown"
+    warning = f"No encoding fits all of “{name}”; {best} was taken, and {shown} as “\ufffd”."
     return decoded.encode(), best, [warning]
 
 
