@@ -152,7 +152,7 @@ def test_the_gap_in_words():
             {},
             "1 resident (row 1; 1 of 2 people) cannot reach any of the 2 sites",
         ),
-        ([[1.0, np.inf], [np.inf, 1.0]], 1, {}, "1 new site cannot reach everyone"),
+        ([[1.0, np.inf], [np.inf, 1.0]], 1, {}, "No choice of 1 new site can reach everyone"),
     ],
 )
 def test_bad_input_gets_a_sentence(distances, k, more, sentence):

@@ -126,7 +126,8 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
             )
         say(restored.message)
         if arguments.k not in (None, saved.k):
-            msg = f"The saved plan has {saved.k} new facilities, not {arguments.k}: leave out -k or --load."
+            new = "1 new facility" if saved.k == 1 else f"{saved.k} new facilities"
+            msg = f"The saved plan has {new}, not {arguments.k}: leave out -k or --load."
             raise ValueError(msg)
         i = restored.i if arguments.t is None else restored.plan.index(arguments.t)
         return _compared(restored.plan, arguments.compare_with), i

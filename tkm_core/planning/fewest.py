@@ -134,7 +134,7 @@ def _on_spots(task: Task, reach: float, seconds: float) -> Fewest:
 
 def _where(spots: Spots) -> str:
     """Which places the answer is about."""
-    return f"the {counted(len(spots), 'place')}" if len(spots) > 1 else "the only place"
+    return f"any of the {counted(len(spots), 'place')}" if len(spots) > 1 else "the only place"
 
 
 def _on_map(task: Task, reach: float, seconds: float) -> Fewest:

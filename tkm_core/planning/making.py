@@ -261,7 +261,8 @@ def _closed(closed: Sequence[int], existing: Existing) -> tuple[int, ...]:
     wrong = [number for number in closed if not 0 <= number < len(existing)]
     if wrong:
         there = counted(len(existing), "existing facility", "existing facilities")
-        msg = f"Facility {wrong[0]} (counted from 0) cannot be closed: there are {there}."
+        are = "is" if len(existing) == 1 else "are"
+        msg = f"Facility {wrong[0]} (counted from 0) cannot be closed: there {are} {there}."
         raise ValueError(msg)
     return tuple(sorted({int(number) for number in closed}))
 

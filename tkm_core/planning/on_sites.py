@@ -84,7 +84,7 @@ def place_on_sites(task: Task) -> Placed:
     lost = np.flatnonzero(live & np.isinf(table.min(axis=1)))
     if len(lost):
         raise unreachable(
-            crowd, lost, f"the {counted(len(spots), 'site')}" if len(spots) > 1 else "the only site"
+            crowd, lost, f"any of the {counted(len(spots), 'site')}" if len(spots) > 1 else "the only site"
         )
     scale = home.scale if rules.straight else distance_scale(table[:, : len(spots)], people)
     usual = _moved(task, spots)
@@ -101,7 +101,8 @@ def place_on_sites(task: Task) -> Placed:
     except UnreachableError as error:
         if shortened:
             raise
-        raise unreachable(crowd, error.rows, f"any {counted(k, 'site')} that were tried") from error
+        best = "the best site" if k == 1 else f"any of the best {k:,} sites"
+        raise unreachable(crowd, error.rows, best) from error
     if task.prove > 0:
         found = found.improve(task.prove, progress=part(report, 0.7, 0.8))
     sites = found.sites if rules.limited else _shorter(found.sites, table, people, settings)

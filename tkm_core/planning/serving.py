@@ -180,7 +180,7 @@ class Serving:
         if lost.any():
             peopled = self.residents.weights > 0
             if (lost & peopled).any():
-                raise unreachable(self.residents, np.flatnonzero(lost & peopled), "these facilities")
+                raise unreachable(self.residents, np.flatnonzero(lost & peopled), "any of these facilities")
             far = np.where(lost, far[~lost].max(), far)  # these rows have no people, so any number will do
         return labels, far
 
@@ -209,7 +209,7 @@ def unreachable(residents: Residents, rows: Ints, what: str) -> UnreachableError
     Examples
     --------
     >>> town = Residents.from_lonlat([[1.4, 43.6], [1.5, 43.7]], [20, 5], ids=["Centre", "Island"])
-    >>> str(unreachable(town, np.array([1]), "the 3 sites")).split(". ")[0]
+    >>> str(unreachable(town, np.array([1]), "any of the 3 sites")).split(". ")[0]
     'There is no route to any of the 3 sites for 1 resident: Island (5 of 25 people)'
     """
     many = counted(len(rows), "resident")
@@ -219,7 +219,7 @@ def unreachable(residents: Residents, rows: Ints, what: str) -> UnreachableError
         named.append(f"{len(rows) - NAMED:,} more")
     people = f"{residents.weights[rows].sum():,.0f} of {residents.weights.sum():,.0f} people"
     msg = (
-        f"There is no route to any of {what} for {many}: {listed(named)} ({people}). Add a site that can be reached, "
-        f"or leave the {'resident' if len(rows) == 1 else 'residents'} out."
+        f"There is no route to {what} for {many}: {listed(named)} ({people}). Add a site that can be reached, or "
+        f"leave the {'resident' if len(rows) == 1 else 'residents'} out."
     )
     return UnreachableError(msg, rows)

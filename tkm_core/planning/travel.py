@@ -15,6 +15,7 @@ from tkm_core.progress import Progress
 from tkm_core.residents import Residents
 from tkm_core.sites import TravelTable
 from tkm_core.units import KINDS
+from tkm_core.wording import counted
 
 if TYPE_CHECKING:
     from tkm_core.streets import Joined, Streets
@@ -269,7 +270,7 @@ class ByTable:
     def sentence(self) -> str:
         """The rule: "Travel times are taken from your table “roads.csv”."."""
         named = f" “{shown(self.name)}”" if self.name else ""
-        gaps = f"; it has no value for {self.missing:,} pairs" if self.missing else ""
+        gaps = f"; it has no value for {counted(self.missing, 'pair')}" if self.missing else ""
         return f"{KINDS[self.unit].many.capitalize()} are taken from your table{named}{gaps}."
 
     @cached_property

@@ -203,9 +203,9 @@ def _all_reached(found: list[Found], search: Search, tilts: Floats, report: Prog
     if len(sites) > search.n_free:
         lost = search.table.rows[np.isinf(F[found[0].sites].min(axis=0))]
         if needed > search.n_free:
-            msg = f"{counted(search.n_free, 'new site')} cannot reach everyone, whichever are chosen: more are needed."
+            msg = f"No choice of {counted(search.n_free, 'new site')} can reach everyone: more are needed."
         else:
-            msg = f"No {counted(search.n_free, 'site')} were found that reach everyone; allow more sites."
+            msg = f"No choice of {counted(search.n_free, 'new site')} was found that reaches everyone: allow more."
         raise UnreachableError(msg, lost)
     spare = np.setdiff1d(search.choice, sites)[: search.n_free - len(sites)]
     start = np.concatenate([sites, spare, search.fixed]).astype(np.int64)
@@ -218,8 +218,8 @@ def _all_have_room(found: list[Found], search: Search) -> list[Found]:
     """The same plans, or an error if one has too little room for those who can reach it."""
     if any(each.lost for each in found):
         msg = (
-            f"No {counted(search.n_free, 'new site')} were found that have room for everyone who depends on them. "
-            "Allow more sites, or more people each."
+            f"No choice of {counted(search.n_free, 'new site')} was found that has room for everyone who depends on "
+            "it. Allow more sites, or more people each."
         )
         raise ValueError(msg)
     return found

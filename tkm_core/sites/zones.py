@@ -14,7 +14,7 @@ from tkm_core.progress import Progress, never_falling, part
 from tkm_core.sites.path import site_path
 from tkm_core.sites.search import Search
 from tkm_core.sites.table import Table
-from tkm_core.wording import dial_near
+from tkm_core.wording import counted, dial_near
 
 FIRST = 400  # about how many allowed points the first lattice has
 FINEST = 1e-3  # default mesh at which refining ends, as a share of the longest side
@@ -184,7 +184,8 @@ def _first_lattice(low: Floats, high: Floats, only_in: Any, not_in: Any, k: int)
         if sides.prod() / mesh**2 > 4_000_000:
             break
     if len(points) < k:
-        msg = f"The zones leave {len(points)} places for {k} facilities on a lattice of {2 * mesh:.3g}: allow more."
+        left = counted(len(points), "place")
+        msg = f"The zones leave {left} for {k} facilities on a lattice of {2 * mesh:.3g}: allow more."
         raise ValueError(msg)
     return points, 2 * mesh
 
