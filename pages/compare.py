@@ -93,11 +93,11 @@ def _methods(place: cities.City) -> None:
 
 
 def _wishes(plan: Plan, *, keeping: bool) -> tuple[float, list[str], float, str]:
-    """The dial, which methods, how long each may take, and of what the variance per cluster is shown."""
+    """The dial, the methods, the time each may take, and whether variances are of d or of d²."""
     offered = methods_for(plan.residents)
     whole = [describe(name).title for name in offered if describe(name).scales]
     with st.sidebar:
-        t = dial.slider("Fairness dial (of tilted k-means, TKM)", plan)
+        t = dial.slider("Fairness dial (for tilted k-means, TKM)", plan)
         chosen = st.pills(
             "Methods",
             list(offered),
@@ -128,7 +128,7 @@ def _wishes(plan: Plan, *, keeping: bool) -> tuple[float, list[str], float, str]
             key="variance",
             persist_state="session",
             width="stretch",
-            help="How much the distances of people served by one facility differ. The publication takes the squared "
+            help="How much the distances of people served by one facility differ. The paper takes the squared "
             "distance; the Plan page takes the distance.",
         )
     names = [name for name in offered if name in chosen]
@@ -165,12 +165,12 @@ def _verdict(
 def _table(
     place: cities.City, plan: Plan, compared: Sequence[Compared], unable: list[str], look: figures.Look
 ) -> None:
-    """Every measure of every method, the best in each column marked; those left out look so."""
+    """Every measure of every method, the best in each column marked; methods left out are struck through."""
     absent = [describe(name).title for name in unable]
     st.html(methods_charts.method_table(compared, look, screen.standard(place), plan=plan, absent=absent))
     st.html('<p class="er-swipe">Swipe the table sideways to see every column.</p>')
     has_own = (place.rules == FREE or not place.rules.plain) and any(one.name == OWN for one in compared)
-    own = " TKM is the plan of the Plan page." if has_own else ""
+    own = " TKM is the plan on the Plan page." if has_own else ""
     ratio = ratio_words(compared) if place.rules.plain else ""
     st.markdown(
         f":small[:gray[:green[**Bold green**]: best in its column.{own} How unequal: the variance of the distances. "

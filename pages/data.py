@@ -63,7 +63,10 @@ def _read_anew() -> None:
     """Say that the data in use are being read again, with a button to leave them as they were."""
     st.markdown("You are changing how the data in use are read.")
     st.button(
-        "Leave it as it was", icon=":material/undo:", key="leave_answers", on_click=upload.RESIDENTS.discard
+        "Leave them as they were",
+        icon=":material/undo:",
+        key="leave_answers",
+        on_click=upload.RESIDENTS.discard,
     )
 
 
@@ -94,7 +97,7 @@ def _preview(found: Residents) -> None:
             key="use_upload",
             disabled=asked,
         ):
-            with st.spinner("Keeping your data"):  # of millions of rows it takes a while
+            with st.spinner("Keeping your data"):  # with millions of rows it takes a while
                 kept = cities.keep_upload(found, place.title, place.people, instead_of=upload.RESIDENTS.token)
                 upload.RESIDENTS.keep(kept.key)
             st.switch_page(state.page("plan"))
@@ -118,7 +121,7 @@ def _in_use(place: cities.City) -> None:
             brought = state.visit().brought
             if brought is not None and brought.token == place.key:
                 st.button(
-                    "Change how it was read",
+                    "Change how these data were read",
                     icon=":material/edit:",
                     key="change_upload",
                     on_click=_change,
@@ -127,7 +130,7 @@ def _in_use(place: cities.City) -> None:
                     "You need not upload the file again.",
                 )
             st.button(
-                "Remove this data from the server"
+                "Remove these data from the server"
                 if place.saved is None
                 else "Remove this plan from the server",
                 icon=":material/delete:",
@@ -173,9 +176,9 @@ def _existing(place: cities.City) -> Existing | None:
         )
         return None
     st.markdown(
-        "Schools, clinics or desks that are open and will stay: a small file with their coordinates, in degrees or in "
-        "the grid of your residents. They serve people in every plan and never move; the number of facilities you "
-        "choose then counts the new ones only."
+        "Schools, clinics or service desks that are open and will stay. Upload a small file with their coordinates, in "
+        "degrees or in the grid of your residents. They serve people in every plan and never move; the number of "
+        "facilities you choose then counts the new ones only."
     )
     files = upload.EXISTING.files()
     if not files:
@@ -222,12 +225,13 @@ def _map(place: cities.City, key: str) -> None:
 
 def _nothing_yet() -> None:
     st.markdown(
-        f"A table with coordinates (**{_formats(is_map=False)}**) or a map file (**{_formats(is_map=True)}**), "
-        "also zipped. One row per home, or one row per place with a column that counts its people. Coordinates in "
-        "degrees or in any national grid; separators, encodings and decimal commas are recognised. A table larger than "
-        f"{config().upload_mb} MB fits when it is zipped or saved as Parquet.\n\n"
-        "Your file stays on this server until you remove it, so that your link still opens tomorrow. "
-        "It is sent nowhere else."
+        f"Upload a table with coordinates (**{_formats(is_map=False)}**) or a map file "
+        f"(**{_formats(is_map=True)}**), zipped or not. It needs one row per home, or one row per place with a column "
+        "that counts its people. Coordinates may be in degrees or in any national grid; separators, encodings and "
+        f"decimal commas are recognised. A table larger than {config().upload_mb} MB may fit if it is zipped or saved "
+        "as Parquet.\n\n"
+        "Your file stays on this server, so that your link still opens tomorrow, until you remove it or nobody has "
+        f"used it for {config().upload_days} days. It is sent nowhere else."
     )
     st.markdown("**Or start with a sample**")
     for key, sample in SAMPLES.items():

@@ -21,8 +21,8 @@ def render() -> None:
         cite.markdown(f"This is EvenReach {VERSION}.")
         with research:
             st.markdown(
-                "The **Lab** repeats the experiments of the publication, with their figures and tables, on your data "
-                "set or on the data of the publication. Nothing in it is needed to plan facilities."
+                "The **Lab** repeats the experiments of the paper, with their figures and tables, on your data "
+                "set or on the data of the paper. Nothing in it is needed to plan facilities."
             )
             st.page_link(state.page("lab"), label="Open the Lab", icon=":material/science:")
 

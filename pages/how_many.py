@@ -45,7 +45,7 @@ def render() -> None:
     if home is not place.residents:
         note += (
             f" The data have {len(place.residents):,} places; these curves are measured on {len(home):,} of them, "
-            "drawn at random, so the farthest may be missing here. The Plan page uses all of them."
+            "drawn at random, so the most remote ones may be missing here. The Plan page uses all of them."
         )
     st.markdown(f":gray[{escaped(note)} Turn the dial on the Plan page for another balance.]")
     told = [*place.rules.sentences(place.people), *impossible(left_out)]
@@ -57,7 +57,7 @@ def render() -> None:
 
 
 def _fewest(place: cities.City, n_existing: int, look: figures.Look) -> None:
-    """How many are needed so that nobody is farther than the service standard, and the way to a plan with so many."""
+    """How many are needed so that nobody is beyond the service standard, with a button to plan that many."""
     reach = screen.standard(place)
     staying = place.staying
 

@@ -33,7 +33,7 @@ EFFORTS = {"quick": "Quick, in seconds", "paper": "As in the paper"}
 PART = "part"
 NOTICING, GATHERING = 15, 100  # tenths of a second to wait for a stopped run
 WIDTH = 160  # pixels
-LARGEST = 20_000  # points of a sample: beyond, SGD takes minutes a run
+LARGEST = 20_000  # points of a sample: beyond this, SGD takes minutes a run
 
 
 def render() -> None:

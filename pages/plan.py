@@ -40,7 +40,7 @@ def render() -> None:
     scenarios.at_the_side(with_pins, plan)
     sidebar.wishes(place, plan)
     look = screen.look(place)
-    with st.spinner("Measuring what the plan means for everyone"):  # of millions of places it takes a while
+    with st.spinner("Measuring what the plan means for everyone"):  # with millions of places it takes a while
         live_plan.prepared(with_pins, plan, look, screen.standard(place))
     if not screen.presenting():
         live_plan.pins(place, plan, k, look)
@@ -62,7 +62,7 @@ def _presentation() -> None:
         on_click=lambda: address.put("present", "" if now else "1"),
         help="Back to the plan with all its controls."
         if now
-        else "For a projector: sentence, dial, map and legend alone, in larger type.",
+        else "For a projector: only the sentence, the dial, the map and the legend, in larger type.",
     )
 
 

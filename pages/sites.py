@@ -18,7 +18,7 @@ from tkm_core.wording import counted
 KEY = "site_editor"
 UNITS = {"min": "minutes", "s": "seconds", "h": "hours", "m": "metres", "km": "kilometres", "mi": "miles"}
 NO_COLUMN = rules.NO_COLUMN
-ROLES = {"road_class": "Class of a street", "oneway": "Its direction", "speed": "Its speed, km/h"}
+ROLES = {"road_class": "Class of the street", "oneway": "One-way direction", "speed": "Speed, km/h"}
 KINDS = {"not_in": "No facility inside them", "only_in": "Facilities only inside them"}
 NO_RULES = (
     "No rules yet: facilities may stand anywhere, distances are straight lines, people go to the nearest one."
@@ -34,7 +34,7 @@ def render() -> None:
     _in_words(place)
     if place.saved is not None:
         st.info(
-            "This plan was opened from a file and keeps its rules. To plan by other rules, choose the data set itself."
+            "This plan was opened from a file and keeps its rules. For other rules, choose the data set itself."
         )
         return
     left, right = st.columns([1.5, 1], gap="large")
@@ -311,8 +311,8 @@ def _sample_table() -> None:
 def _room(place: cities.City) -> None:
     """How many people a facility can serve."""
     for name, label, words in (
-        ("most", "Most {} that one facility can serve", "0: no limit."),
-        ("least", "Fewest {} for which a facility is worth opening", "0: no limit."),
+        ("most", "Most {} that one facility can serve", "0 means no limit."),
+        ("least", "Fewest {} for which a facility is worth opening", "0 means no limit."),
     ):
         st.number_input(
             label.format(place.people),

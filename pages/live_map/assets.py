@@ -64,7 +64,7 @@ def entry() -> str:
 
 
 @lru_cache
-def _modules(*, served: bool) -> dict[str, bytes]:  # noqa: ARG001  addresses are other ones without a server
+def _modules(*, served: bool) -> dict[str, bytes]:  # noqa: ARG001  addresses are different without a server
     """Our modules, each after those it imports, with the addresses of these in it; the entry is the last."""
     placed: dict[str, str] = {}
     contents: dict[str, bytes] = {}

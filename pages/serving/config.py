@@ -112,12 +112,12 @@ class Config:
 
     scheduler: str = _setting(
         "",
-        "address of the Dask scheduler that passes over large datasets, as in tcp://10.0.0.5:8786",
+        "address of the Dask scheduler that passes over large data sets, as in tcp://10.0.0.5:8786",
         pattern=r"((tcp|tls|ucx)://[A-Za-z0-9_.:\[\]-]+)?",
     )
     datasets: str = _setting(
         "",
-        "folder with Parquet files that are offered as datasets of this server, as in /datasets",
+        "folder with Parquet files that are offered as data sets of this server, as in /datasets",
         pattern=r"(/[^\0]{1,400}|[A-Za-z]:[\\/][^\0]{1,400})?",
     )
 
@@ -140,7 +140,7 @@ class Config:
         given = {name: text for name, text in environment.items() if name.startswith(PREFIX)}
         for name in sorted(given):
             if name not in known:
-                msg = f"{name} is not a setting. There are: {', '.join(known)}."
+                msg = f"{name} is not a setting. The settings are: {', '.join(known)}."
                 raise ConfigError(msg)
         found: dict[str, Any] = {}
         for name, text in given.items():

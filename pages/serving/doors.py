@@ -144,7 +144,7 @@ class Doors:
             self._say(
                 "proxies",
                 "Requests come through a proxy that EVENREACH_PROXIES does not name: all visitors "
-                "seem to have one address, and share what one address may have.",
+                "seem to come from one address, and share its limits.",
             )
         path = scope["path"].removeprefix(self.base)
         if self._closed(path):

@@ -1,4 +1,4 @@
-"""Datasets of this server: Parquet files in a folder that whoever runs it names; visitors choose among their names."""
+"""Data sets of this server: Parquet files in a folder that whoever runs it names; visitors choose among their names."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +50,7 @@ def listed(folder: str | None = None) -> list[ServerDataset]:
 
 
 def _described(entry: Path, root: Path) -> ServerDataset | None:
-    """One dataset, if the entry is a Parquet file or a folder with some, all of them below the root."""
+    """One data set, if the entry is a Parquet file or a folder with some, all of them below the root."""
     try:
         files = sorted(entry.rglob("*.parquet")) if entry.is_dir() else [entry]
         files = [file for file in files if file.is_file()]

@@ -81,7 +81,8 @@ def _amount(low: float, high: float, what: str) -> Callable[[str], float]:
 def _one_of(names: tuple[str, ...], what: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in names:
-            msg = f"{what} is one of {', '.join(names)}, not “{text[:20]}”"
+            can = f"must be one of {', '.join(names)}" if len(names) > 1 else f"can only be {names[0]}"
+            msg = f"{what} {can}, not “{text[:20]}”"
             raise ValueError(msg)
         return text
 
@@ -164,18 +165,18 @@ FIELDS: dict[str, Field] = {
     "by": Field("straight", _one_of(("straight", "walk", "bicycle", "car", "table"), "the way of measuring")),
     "measure": Field("minutes", _one_of(("minutes", "metres"), "the measure along streets")),
     "direction": Field("there", _one_of(("there", "back"), "the direction of travel")),
-    "most": Field(0, lambda text: int(_amount(0, 1e9, "the room of a facility")(text))),
-    "least": Field(0, lambda text: int(_amount(0, 1e9, "the fewest people of a facility")(text))),
+    "most": Field(0, lambda text: int(_amount(0, 1e9, "the most people a facility can serve")(text))),
+    "least": Field(0, lambda text: int(_amount(0, 1e9, "the fewest people a facility can serve")(text))),
     "equal": Field("", _one_of(("1",), "equal groups")),
     "minutes": Field(15.0, _amount(0.5, 600, "the service standard")),
-    "units": Field("km", _one_of(LENGTHS, "units")),
+    "units": Field("km", _one_of(LENGTHS, "the unit of length")),
     "standard": Field(0.0, _amount(0.1, 1000, "the service standard")),
     "budget": Field(10, lambda text: int(_amount(0, 50, "the budget")(text))),
-    "colour": Field("facility", _one_of(COLOURS, "the colour")),
+    "colour": Field("facility", _one_of(COLOURS, "what the colour shows")),
     "show": Field(list(LAYERS), _layers),
-    "ground": Field("plain", _one_of(("plain", "streets"), "the ground")),
-    "x": Field("mean_distance", _one_of(tuple(UTILITY), "the chart's x")),
-    "y": Field("largest_distance", _one_of(tuple(FAIRNESS), "the chart's y")),
+    "ground": Field("plain", _one_of(("plain", "streets"), "the ground of the map")),
+    "x": Field("mean_distance", _one_of(tuple(UTILITY), "the measure across the chart")),
+    "y": Field("largest_distance", _one_of(tuple(FAIRNESS), "the measure up the chart")),
     "compare": Field("methods", _one_of(("methods", "plans"), "the comparison")),
     "a": Field("", _kept),
     "b": Field("", _kept),

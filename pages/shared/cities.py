@@ -239,7 +239,7 @@ def keep_upload(residents: Residents, title: str, people: str, *, instead_of: st
 
 
 def keep_cells(place: City) -> City:
-    """Take a dataset of this server into use, under a secret token; it is held in memory, and not in the store."""
+    """Take a data set of this server into use, under a secret token; it is held in memory, and not in the store."""
     return _keep_city(replace(place, key=state.new_token()))
 
 

@@ -16,8 +16,8 @@ from tkm_core.planning import FREE, Compared, Plan, judge, judge_by_rules
 from tkm_core.progress import Progress
 
 PATIENCE = {"20 s": 20.0, "2 min": 120.0, "10 min": 600.0}
-# Residents that make a result weigh as much as one that is small: of one that has everything about each of them, and
-# of a measured method, which keeps only who goes where and how far
+# Residents per unit of weight in a cache: for a result that has everything about each of them, and for a measured
+# method, which keeps only who goes where and how far
 WEIGHT, SLIM = 50_000, 400_000
 
 

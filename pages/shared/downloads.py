@@ -19,8 +19,8 @@ from tkm_core.progress import Progress
 from tkm_core.stories import tell_plan
 from tkm_core.wording import dial_text
 
-AT_ONCE = 10_000  # residents; their table takes at most 0.2 s, of a million 2 to 17 s
-REPORT_AT_ONCE = 200_000  # residents; of more, the report takes longer than anybody waits without a sign
+AT_ONCE = 10_000  # residents: their table takes at most 0.2 s; that of a million takes 2 to 17 s
+REPORT_AT_ONCE = 200_000  # residents: with more, the report takes longer than anybody waits without a sign
 REPORT = "Report (HTML, prints well)"
 TABLE_WORDS = {
     "all": "Everything (GeoPackage)",

@@ -14,7 +14,7 @@ from pages.shared.markdown import escaped
 P = ParamSpec("P")
 LOG = logging.getLogger(__name__)
 UNEXPECTED = (
-    "Something went wrong here that should not have. It is in the server's log; your settings are kept. "
+    "Something went wrong that should not have. The server's log has the details, and your settings are kept. "
     "Try again, or choose another number of facilities or another data set."
 )
 

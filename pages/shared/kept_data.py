@@ -22,10 +22,11 @@ from pages.shared.cache import caches
 from tkm_core.export import PlanFile
 from tkm_core.residents import Existing, Residents
 
-TRUST = 20.0  # seconds for which somebody who was let in is not asked for again
+TRUST = 20.0  # seconds before it is checked again whether somebody may still see a project
 GONE = (
-    "{what} no longer here: removed by their owner, not used for {days} days, part of a project that is not shared "
-    "with you, or the database does not answer. Please upload them again on the {page} page.{instead}"
+    "{what} no longer here, or cannot be opened: their owner removed them, nobody used them for {days} days, they "
+    "belong to a project that is not shared with you, or the database does not answer. Please upload them again on "
+    "the {page} page.{instead}"
 )
 
 

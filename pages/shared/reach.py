@@ -60,6 +60,7 @@ def sentence(place: City, plan: Plan, found: list[Reached] | None) -> None:
     if found is None:
         return
     chosen, travel = state.widget(KEY, NONE), cast("AlongStreets", plan.rules.travel)
-    of = "a facility" if chosen == ALL else plan.title(int(chosen))
+    title = "a facility" if chosen == ALL else plan.title(int(chosen))
+    of = title[:1].lower() + title[1:]
     told = tell_catchments(found, of=of, by=travel.mode_words, people=place.people)
     st.markdown(f":small[{markdown.escaped(told)}]")

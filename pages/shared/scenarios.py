@@ -70,8 +70,8 @@ def _how_shown(one: Scenario, place: cities.City, plan: Plan) -> str:
     now = address.everything()
     if all(now.get(name) == text for name, text in one.settings.items() if name in PLANNED):
         return (
-            f"This is version {VERSION}, which measures its streets or its table in another way than version "
-            f"{escaped(one.made_with)} that saved it: it was planned anew. Its own figures are on the Scenarios page."
+            f"It was planned anew, because this version, {VERSION}, does not measure its streets or its table in the "
+            f"same way as version {escaped(one.made_with)}, which saved it. Its own figures are on the Scenarios page."
         )
     return "The settings have been changed since."
 
@@ -174,9 +174,7 @@ def _settings(place: cities.City) -> dict[str, str]:
     except ValueError:
         same = False
     if not same:
-        msg = (
-            "The rules of this plan are not here as its file has them, so it cannot be saved: keep that file."
-        )
+        msg = "This plan cannot be saved here: its rules cannot be kept exactly as its file has them. Keep the file."
         raise StoreError(msg)
     return {name: text for name, text in settings.items() if text}
 

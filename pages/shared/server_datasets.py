@@ -1,4 +1,4 @@
-"""Datasets of this server, to choose from; one is condensed to cells by a worker, or by the cluster behind it."""
+"""Data sets of this server, to choose from; one is condensed to cells by a worker, or by the cluster behind it."""
 
 from collections.abc import Callable
 
@@ -12,17 +12,17 @@ from pages.shared.markdown import escaped
 from tkm_core.progress import Progress
 
 SOURCE = (
-    "A dataset of this server. Facilities come from passes over all of its rows; maps, charts and figures show cells "
+    "A data set of this server. Facilities come from passes over all of its rows; maps, charts and figures show cells "
     "that stand for them."
 )
 
 
 def offer(row: Callable[[], st.delta_generator.DeltaGenerator]) -> None:
-    """A button for each dataset; `row` makes the place of one, with its words beside it."""
+    """A button for each data set; `row` makes the place of one, with its words beside it."""
     found = listed()
     if not found:
         return
-    st.markdown("**Datasets of this server**")
+    st.markdown("**Data sets of this server**")
     for dataset in found:
         with row():
             taken = st.button(dataset.name[:60], key=f"take_server_{dataset.name}", width=210)
@@ -33,7 +33,7 @@ def offer(row: Callable[[], st.delta_generator.DeltaGenerator]) -> None:
 
 
 def _condensed(dataset: ServerDataset) -> cities.City:
-    """The dataset as cells; made once for all visitors, and anew when its files have changed."""
+    """The data set as cells; made once for all visitors, and anew when its files have changed."""
 
     def make(progress: Progress) -> cities.City:
         cells = tasks.condensed(dataset.path, dataset.stamp, progress=progress)

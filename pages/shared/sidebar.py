@@ -38,7 +38,7 @@ def problem() -> cities.City:
         if current not in options:
             options.append(current)
         st.selectbox(
-            "Dataset",
+            "Data set",
             options,
             format_func=lambda key: _title(key, place),
             key="dataset",
@@ -137,7 +137,9 @@ def _kept(place: cities.City) -> str:
     if place.existing is not None:
         return f"; {place.existing.words}"
     elsewhere = cities.existing()
-    return "" if elsewhere is None else f"; your {elsewhere.words} are elsewhere and not used here"
+    if elsewhere is None:
+        return ""
+    return f"; your {elsewhere.words} {'is' if len(elsewhere) == 1 else 'are'} elsewhere and not used here"
 
 
 def _title(key: str, place: cities.City) -> str:
@@ -221,8 +223,8 @@ def _budget(plan: Plan) -> None:
                 icon=":material/lightbulb:",
                 on_click=_turn,
                 args=(plan, "knee"),
-                help="Turns the dial to the bend of the trade-off curve (its knee): beyond it, shorter longest trips "
-                "start to cost more average distance than before.",
+                help="Turns the dial to the bend of the trade-off curve (its knee): beyond it, shortening "
+                "the longest trip starts to cost more average distance than it brings.",
                 width="stretch",
             )
 

@@ -56,8 +56,8 @@ def show(place: City, plan: Plan, i: int, look: Look) -> None:
     if not st.toggle(
         "Show what straight lines would have planned",
         key=KEY,
-        help="As many facilities, placed by straight lines at the same setting of the dial, each moved to the "
-        "nearest junction or site, and measured as this plan is.",
+        help="The same number of facilities, placed by straight lines at the same setting of the dial. Each is moved "
+        "to the nearest junction or site and measured in the same way as this plan.",
     ):
         return
     told = tell_straight_lines(

@@ -18,13 +18,13 @@ MOST_ROWS = 60
 
 
 def render(place: cities.City) -> None:
-    """Choose two plans, then say, map and tabulate what lies between them."""
+    """Choose two plans, then say, map and tabulate how they differ."""
     look, standard = screen.look(place), screen.standard(place)
     kept = kept_plans.known(place)
     if not kept:
         st.info(
-            "No plan is kept yet. On the Plan page, press “Keep this plan to compare”; then change something there "
-            "and come back: both plans are then here side by side.",
+            "No plan is kept yet. On the Plan page, press “Keep this plan to compare”. Then change something there "
+            "and come back: you will see both plans side by side.",
             icon=":material/info:",
         )
         st.page_link(state.page("plan"), label="To the Plan page", icon=":material/arrow_back:")

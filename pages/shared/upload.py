@@ -35,7 +35,7 @@ ARGUMENT = re.compile(
 )
 LIKELY = 4  # answers that are offered as buttons
 GUESS = "as guessed"
-NONE = "none: every row is one"
+NONE = "none: every row counts as one"
 ROLES = {
     "x": "Longitude or easting",
     "y": "Latitude or northing",
@@ -290,7 +290,7 @@ class Uploader:
         """Nothing says how many people a row stands for, but columns may: which one, or none?"""
         st.markdown(
             "**How many people does each row stand for?** No column says so clearly. Choose the one that counts them, "
-            "or say that every row is one."
+            "or say that every row counts as one."
         )
         columns = report.proposed_weights
         with st.container(horizontal=True, gap="small"):
@@ -304,7 +304,7 @@ class Uploader:
                     help=escaped(f"Its first values: {', '.join(values[:4])}") if values else None,
                 )
             st.button(
-                "Every row is one",
+                "Every row counts as one",
                 key=f"{self._fix('weight')}_none",
                 on_click=self._choose,
                 args=("weight", NONE),
@@ -339,7 +339,7 @@ def _guessed(role: str, report: Report, needs: str | None) -> str:
     if found is None and role in ("x", "y"):
         # coordinates whose system alone is in question, and that are in no column, are those of shapes
         return "the shapes of the file" if report.source_crs is not None or needs == "crs" else "none"
-    return found or ("every row is one" if role == "weight" else "none")
+    return found or ("every row counts as one" if role == "weight" else "none")
 
 
 def _in_words(words: dict[str, str], option: str) -> str:

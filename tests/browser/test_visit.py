@@ -61,7 +61,7 @@ def test_messy_file_is_understood_corrected_and_private(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Use these residents")).to_be_visible()
     page.get_by_text("Correct what was guessed").click()
     page.locator(".st-key-fix_weight").get_by_role("combobox").click()
-    page.get_by_role("option", name="none: every row is one").click()
+    page.get_by_role("option", name="none: every row counts as one").click()
     expect(page.get_by_text(re.compile(r"\d residents, each counted once"))).to_be_visible()
     settled(page)
     page.get_by_role("button", name="Use these residents").click()

@@ -33,7 +33,7 @@ def test_upload_is_understood_and_used_only_when_asked(opened: Opened) -> None:
 
 def test_corrections_are_taken(opened: Opened) -> None:
     app = upload(opened, "town.csv", TABLE)
-    app.selectbox(key="fix_weight").set_value("none: every row is one").run()
+    app.selectbox(key="fix_weight").set_value("none: every row counts as one").run()
     assert "30 residents, each counted once" in text(app)
 
 

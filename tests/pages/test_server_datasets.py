@@ -44,7 +44,7 @@ def test_a_dataset_is_planned_from_cells_that_say_so(opened: Opened, folder, mon
     found = server_datasets.listed(str(folder))
     monkeypatch.setattr("pages.shared.server_datasets.listed", lambda: found)
     app = opened("data")
-    assert "Datasets of this server" in text(app)
+    assert "Data sets of this server" in text(app)
     app.button(key="take_server_homes").click().run(timeout=120)
     assert not app.exception
     told = " ".join(block.value for block in app.sidebar.markdown)

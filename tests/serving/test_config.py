@@ -104,7 +104,7 @@ def test_every_setting_can_be_set() -> None:
             "has '10.0.0.999', which is neither an address nor a network.",
         ),
         ("EVENREACH_PROXIES", "10.0.0.5/8", "has '10.0.0.5/8', which is neither"),
-        ("EVENREACH_UPLOAD_SIZE", "50", "is not a setting. There are: EVENREACH_UPLOAD_MB,"),
+        ("EVENREACH_UPLOAD_SIZE", "50", "is not a setting. The settings are: EVENREACH_UPLOAD_MB,"),
     ],
 )
 def test_what_cannot_be_is_refused_with_a_sentence(name: str, value: str, sentence: str) -> None:

@@ -18,7 +18,7 @@ from pages.serving.store.problems import DENIED
 from tkm_core.version import VERSION
 
 LOG = logging.getLogger(__name__)
-UNEXPECTED = "Something went wrong here that should not have. It is in the server's log."
+UNEXPECTED = "Something went wrong that should not have. The server's log has the details."
 ABOUT = """What the pages of EvenReach do, for programs: upload where people live, plan, save scenarios, read their
 figures and download files. It uses the same workers, limits and log as the pages.
 

@@ -31,7 +31,8 @@ def city(actor: Actor, wish: PlanWish, progress: Progress) -> cities.City:
     count = 0 if found is None else len(found)
     beyond = [number for number in wish.closed if number > count]
     if beyond:
-        msg = f"There are {count} existing facilities: number {beyond[0]} cannot be closed."
+        there = "is 1 existing facility" if count == 1 else f"are {count} existing facilities"
+        msg = f"There {there}: number {beyond[0]} cannot be closed."
         raise ValueError(msg)
     source = _source(actor, settings(wish), progress)
     if wish.places == SAMPLE and source.places() == NOTHING:

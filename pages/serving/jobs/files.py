@@ -204,7 +204,7 @@ def travel_table(
 
 
 def _check_text(found: Residents) -> None:
-    """Refuse text that says it lies outside of its own memory: showing it would show the server's."""
+    """Refuse text that claims to lie outside its own buffer: showing it would show the server's memory."""
     try:
         for text in found.labels.values():
             if isinstance(text, pa.Array):

@@ -66,7 +66,7 @@ def sweep() -> None:
     """Remove the folders of servers that no longer live."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError), _abandoned(folder):
-            # a worker that has not yet noticed its server's end finds its folder no more, and writes nothing new
+            # a worker that has not yet noticed its server's end no longer finds its folder, and writes nothing new
             remove(folder.rename(folder.with_name(f"{folder.name}-gone")))
 
 

@@ -35,7 +35,7 @@ class Job:
     rest: Callable[[Any], object] | None = None
 
     def alone_for(self) -> float:
-        """Seconds that nobody has waited for it."""
+        """How long nobody has been waiting for it, in seconds."""
         return 0.0 if self.alone_since is None else time.monotonic() - self.alone_since
 
     def write(self, outcome: str, peak_mb: int = 0) -> None:

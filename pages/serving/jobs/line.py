@@ -116,7 +116,7 @@ class Line:
             self.running.remove(job)
             self._busy.subtract(_names(job))
         here = {name for other in (*self._waiting, *self.running) for name in _names(other)}
-        for name in self._busy.keys() - here:  # who comes again later is as new as anybody
+        for name in self._busy.keys() - here:  # whoever comes back later counts as new
             del self._busy[name]
             del self._served[name]
         self._order = None
@@ -154,5 +154,5 @@ class Line:
 
 
 def _names(job: Job) -> tuple[Hashable, ...]:
-    """Under which a job counts: its visitor's and its address's."""
+    """The keys under which a job counts: its visitor's and its address's."""
     return job.asker, job.asker.address

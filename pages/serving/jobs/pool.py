@@ -25,7 +25,7 @@ PATIENCE = 60.0  # seconds a worker gets to start
 
 @dataclass(frozen=True)
 class Health:
-    """How the pool is."""
+    """The state of the pool."""
 
     workers: int
     alive: int
@@ -139,7 +139,7 @@ class JobPool:
         return job.result
 
     def give_up(self, key: Hashable) -> bool:
-        """Say that whoever left a job will not come back; returns whether it runs and so may leave a rest."""
+        """Say that whoever left a job will not come back; returns whether it runs and may leave a partial result."""
         with self._changed:
             job = self._jobs.get(key)
             if job is None or job.alone_since is None:
@@ -148,7 +148,7 @@ class JobPool:
             return job.begun is not None
 
     def health(self) -> Health:
-        """How the pool is now."""
+        """The state of the pool now."""
         with self._changed:
             staff = list(self._staff.values())
             # one that was ended after its job is being replaced

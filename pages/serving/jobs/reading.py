@@ -30,7 +30,7 @@ def residents(
     most : int
         Residents that this server plans for.
     progress : callable
-        Not told.
+        Not used.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def residents(
         msg = (
             f"There are {len(found):,} residents in this file; this server plans for at most {most:,}. "
             "Add them up by block or grid cell, with a column that counts the people of each, or ask whoever runs this "
-            "server to put the file, as Parquet, among the server's own datasets."
+            "server to put the file, as Parquet, among the server's own data sets."
         )
         raise ResidentsError(msg, report=found.report)
     return found

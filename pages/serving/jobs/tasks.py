@@ -42,7 +42,7 @@ SMALL = 2_000  # residents; the first plan on a new server need not wait for its
 
 @cache
 def pool() -> JobPool:
-    """The pool of this process, as the settings want it; ended with the process."""
+    """The pool of this process, as the settings say; ended with the process."""
     wanted = config()
     made = JobPool(
         wanted.workers,
@@ -68,7 +68,7 @@ def close() -> None:
 
 
 def health() -> Health:
-    """How the pool is, with what readers do; well if both are."""
+    """The state of both pools together: healthy if both are."""
     plans, reads = pool().health(), readers().health()
     running, waiting = plans.running + reads.running, plans.waiting + reads.waiting
     return replace(plans, running=running, waiting=waiting, well=plans.well and reads.well)
@@ -156,7 +156,7 @@ def plan(
 
 
 def condensed(path: str, stamp: str, *, progress: Progress) -> ResidentCells:
-    """A dataset of this server as cells, from a worker, or from the cluster behind it.
+    """A data set of this server as cells, from a worker, or from the cluster behind it.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ def get(connection: sa.Connection, name: str) -> bytes:
     """
     content = b"".join(pieces(connection, name))
     if hashed(content) != name:
-        msg = "Saved data are damaged in the database. Tell whoever runs this server: a backup may have them whole."
+        msg = "Saved data are damaged in the database. Tell whoever runs this server: a backup may have them undamaged."
         raise StoreError(msg)
     return content
 

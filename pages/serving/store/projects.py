@@ -194,8 +194,10 @@ class Projects:
                 row = {"project_id": project, "person": known, "role": _role(role), "added": time.time()}
                 connection.execute(sa.insert(MEMBER).values(row))
             _keep_an_owner(connection, project)
-            what = "took out a person" if role is None else "let in a person"
-            note_event(connection, actor, project, what, f"{known} {role or ''}".strip())
+            what, detail = (
+                ("ended the access of", known) if role is None else ("gave access to", f"{known} ({role})")
+            )
+            note_event(connection, actor, project, what, detail)
 
     def history(self, actor: Actor, project: str, most: int = 200) -> list[Event]:
         """What was changed when and by whom, the last first."""
