@@ -52,7 +52,7 @@ def test_what_has_to_be_known_is_said(compare: AppTest) -> None:
     on_points = listed([describe(name).title for name in FOR_ANYONE if describe(name).centers_are_points])
     assert f"{on_points} may build only where one of the" in said
     assert "Every method ran on all 205 places." in said
-    assert [cell for cell in rows(compare)["MV"] if "on " in cell], "the table says it too"
+    assert [cell for cell in rows(compare)["MV"] if "at " in cell], "the table says it too"
 
 
 def test_charts_in_the_papers_form(compare: AppTest) -> None:
