@@ -1,4 +1,4 @@
-"""Datasets of this server: chosen by name on the Data page, planned from cells that say so."""
+"""Data sets of this server: chosen by name on the Data page, planned from cells that say so."""
 
 import numpy as np
 import pandas as pd
