@@ -92,7 +92,7 @@ def test_a_clock_that_jumps(server: Running, clock: Path, days: int) -> None:
     def jump() -> None:
         clock.write_text(str(days * DAY))
 
-    assert beside(server, f"dataset=generated-30k&k={20 + days}", jump) == []
+    assert beside(server, f"dataset=generated-10k&k={15 + days // 2}", jump) == []
     assert server.lines()[-1]["outcome"] == "done"
     assert 0 <= float(str(server.lines()[-1]["took_s"])) < 3600
 

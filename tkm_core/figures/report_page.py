@@ -6,10 +6,11 @@ from html import escape
 
 from tkm_core.planning import Row
 from tkm_core.stories import Part
+from tkm_core.version import VERSION
 
 CITATION = (
-    "Made with EvenReach. The method: S. Zhu et al., Efficient k-means with Individual Fairness via Exponential "
-    "Tilting, 2024."
+    f"Made with EvenReach {VERSION}. The method: S. Zhu et al., Efficient k-means with Individual Fairness via "
+    "Exponential Tilting, 2024."
 )
 STYLE = """
 :root { color-scheme: light; }

@@ -18,9 +18,8 @@ class Shown:
 
     def __repr__(self) -> str:
         plan = cast("Plan", self)
-        kept = f" and {plan.n_existing} existing" if plan.n_existing else ""
         return (
-            f"<Plan: {plan.k} new{kept} facilities for {quoted(plan.residents.name)} ({len(plan.residents):,} points), "
+            f"<Plan: {_facilities(plan)} for {quoted(plan.residents.name)} ({len(plan.residents):,} points), "
             f"{len(plan.t)} settings of t from {plan.t[0]:g} to {plan.t[-1]:g}>"
         )
 
@@ -35,8 +34,7 @@ class Shown:
             for key, measure in shown_in(KEY).items()
             if getattr(found[0], key) is not None
         ]
-        kept = f" and {plan.n_existing} existing" if plan.n_existing else ""
-        title = f"Plan: {plan.k} new{kept} facilities for {plan.residents.name[:200]}"
+        title = f"Plan: {_facilities(plan)} for {plan.residents.name[:200]}"
         return html_table(
             title, ["", plan.reference.heading, *(f"t = {dial_text(plan.t[i])}" for i in settings)], rows
         )
@@ -126,3 +124,9 @@ class Shown:
         pydeck.Deck or plotly Figure
         """
         return room_above("figures", "plot").plot(self, what, t, **options)
+
+
+def _facilities(plan: "Plan") -> str:
+    """How many there are: "4 new and 24 existing facilities"."""
+    kept = f" and {plan.n_existing} existing" if plan.n_existing else ""
+    return f"{plan.k} new{kept} {'facility' if (plan.n_existing or plan.k) == 1 else 'facilities'}"
