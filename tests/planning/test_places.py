@@ -5,6 +5,7 @@ import json
 
 import geopandas as gpd
 import numpy as np
+import pyarrow as pa
 import pyogrio
 import pytest
 import shapely
@@ -12,7 +13,7 @@ import shapely
 from tkm_core import export, figures
 from tkm_core.export import PlanFileError, plan_json, read_plan_file, restore_plan
 from tkm_core.figures.palette import DARK, LIGHT
-from tkm_core.planning import Plan, make_plan, most_changed, stands_in
+from tkm_core.planning import Plan, make_plan, most_changed, place_names, stands_in
 from tkm_core.planning.colours import ALIKE, COLOURS, apart, neighbours
 from tkm_core.residents import Residents, load_residents, load_sample
 from tkm_core.stories import tell_plan
@@ -239,3 +240,54 @@ def test_neighbours_seldom_have_colours_that_look_alike() -> None:
     assert all(colours[a] != colours[b] for a, b in pairs)
     confusable = [tuple(sorted((colours[a], colours[b]))) in ALIKE for a, b in pairs]
     assert np.mean(confusable) < 0.03
+
+
+def slowly_most_changed(plan: Plan, i: int, count: int = 5):
+    """Every place with its people and change, by the definition."""
+    sums: dict[str, list[float]] = {}
+    for label, people, change in zip(plan.residents.ids, plan.residents.weights, plan.change(i), strict=True):
+        name = "" if label is None else " ".join(label.split())[:80]
+        if name and people > 0:
+            one = sums.setdefault(name, [0.0, 0.0])
+            one[0], one[1] = one[0] + people, one[1] + people * change
+    found = sorted(
+        ((name, p, m / p) for name, (p, m) in sums.items()), key=lambda one: (-one[2], -one[1], one[0])
+    )
+    return (
+        [one for one in found[:count] if one[2] >= 1],
+        [one for one in found[::-1][:count] if one[2] <= -1],
+    )
+
+
+@pytest.mark.parametrize("count", [1, 5, 400])
+def test_only_the_extremes_are_looked_up_and_they_are_the_right_ones(count: int) -> None:
+    rng = np.random.default_rng(3)
+    spots = rng.normal([7.4, 46.9], 0.05, (150, 2))
+    # several rows of a place, places at the same spot, blanks of all sorts, rows without a name or people
+    lonlat = np.concatenate([spots, spots, spots[:20]])
+    names = [f"Old\u00a0 town\u2003{i % 90}\n" if i % 11 else None for i in range(len(lonlat))]
+    weights = np.where(np.arange(len(lonlat)) % 13, rng.integers(1, 4, len(lonlat)), 0)
+    plan = make_plan(Residents.from_lonlat(lonlat, weights, ids=names), 3, t=[0, 5])
+    for found, truth in zip(most_changed(plan, 1, count), slowly_most_changed(plan, 1, count), strict=True):
+        assert [place.name for place in found] == [name for name, _, _ in truth]
+        np.testing.assert_allclose([place.change for place in found], [change for _, _, change in truth])
+    assert "Old town 1" in place_names(plan.residents)
+
+
+def test_names_of_few_places_do_not_cost_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    city = Residents.from_lonlat(
+        np.random.default_rng(0).normal([7.4, 46.9], 0.05, (5000, 2)),
+        ids=pa.array([f"Home {i}" for i in range(5000)]),
+    )
+    plan = make_plan(city, 3, t=[0, 1])
+    asked = []
+    usual = Residents.labels_at
+    monkeypatch.setattr(Residents, "ids", None)
+    monkeypatch.setattr(
+        Residents, "labels_at", lambda self, kind, rows: asked.append(rows) or usual(self, kind, rows)
+    )
+    where = stands_in(plan, 1)
+    assert all(name.startswith("Home ") for name in where)
+    assert max(rows.stop if isinstance(rows, slice) else len(rows) for rows in asked) <= 1000
+    nearest = np.linalg.norm(city.xy[:, None] - plan.centers_xy(1)[None], axis=2).argmin(axis=0)
+    assert where == [f"Home {row}" for row in nearest]

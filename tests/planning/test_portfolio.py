@@ -83,3 +83,15 @@ def test_one_plan_is_its_own_portfolio() -> None:
     assert [choice.stands_for for choice in alone.portfolio()] == [(0,)]
     with pytest.raises(ValueError, match="tolerance is -1"):
         alone.portfolio(-1)
+
+
+def test_a_portfolio_asks_only_how_far_people_go(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every other measure of every setting would take minutes with millions of residents."""
+    for i in range(len(plan)):
+        found = plan.evaluation(i)
+        np.testing.assert_array_equal(plan.trips(i).distance, found.distance)
+        np.testing.assert_array_equal(plan.trips(i).labels, found.labels)
+    np.testing.assert_array_equal(plan.reference_trips().distance, plan.reference_evaluation().distance)
+    truth = excesses(plan)
+    monkeypatch.setattr(Plan, "evaluation", None)
+    np.testing.assert_array_equal(excesses(plan), truth)

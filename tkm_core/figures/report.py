@@ -214,8 +214,9 @@ def _sites(plan: Plan, i: int, look: Look) -> str:
             )
         )
     )
+    place = "In" if place_names(plan.residents, slice(1)) else ""
     head = (
-        f'<tr><th>Facility</th><th class="words">{"In" if place_names(plan.residents) else ""}</th><th>Latitude</th>'
+        f'<tr><th>Facility</th><th class="words">{place}</th><th>Latitude</th>'
         f"<th>Longitude</th><th>Serves, {escape(look.people)}</th>"
         "<th>Longest trip</th></tr>"
     )

@@ -11,6 +11,7 @@ from tkm_core.arrays import Floats, Ints
 from tkm_core.clustering import TiltedPath
 from tkm_core.evaluation import Evaluation
 from tkm_core.planning.layout import Layout
+from tkm_core.planning.serving import Trips
 from tkm_core.planning.trade_off import Curve, trade_off
 from tkm_core.progress import Progress
 
@@ -135,6 +136,14 @@ class Measured(Layout):
             path.t[settings.start : settings.stop], home.xy, home.weights, centers, self.baseline_xy,
             standard=standard, measure=measure, progress=progress,
         )  # fmt: skip
+
+    def trips(self, i: int) -> Trips:
+        """Where everyone goes at setting i and how far: all that tables and questions about many settings need."""
+        return self.serving.trips(self.centers_xy(i), float(self.t[i]), places=self.places(i))
+
+    def reference_trips(self) -> Trips:
+        """Where everyone goes in the reference, and how far."""
+        return self.serving.trips(self.reference_xy, limited=False)
 
     def change(self, i: int) -> Floats:
         """Metres or minutes each resident gains (+) or loses (-) at setting i against the reference, shape (n,)."""

@@ -109,7 +109,7 @@ def excesses(plan: "Plan") -> Floats:
     tilts = plan.t / plan.scale**2
     costs = np.empty((len(plan), len(plan)))
     for j in range(len(plan)):
-        f, weights = _distribution(plan.evaluation(j).distance ** 2, plan.residents.weights)
+        f, weights = _distribution(plan.trips(j).distance ** 2, plan.residents.weights)
         costs[:, j] = [city_cost(f, weights, float(t)) for t in tilts]
     own = np.diag(costs)[:, None]
     more = np.maximum(costs - own, 0.0)

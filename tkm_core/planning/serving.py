@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial import cKDTree
 
-from tkm_core.arrays import Bools, Floats, Ints
+from tkm_core.arrays import Bools, Floats, Ints, Labels
+from tkm_core.clustering import served
 from tkm_core.evaluation import Evaluation, evaluate, evaluate_distances
 from tkm_core.planning.rules import FREE, Rules
 from tkm_core.residents import Residents
@@ -18,6 +19,13 @@ from tkm_core.wording import counted, listed
 SAME_PLACE = 0.5  # metres: places nearer to each other than this are the same
 NAMED = 5  # residents named in a message
 NOBODY: Ints = np.empty(0, np.int64)
+
+
+class Trips(NamedTuple):
+    """The facility that serves each resident, and how far it is, both of shape (n,)."""
+
+    labels: Labels
+    distance: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +134,20 @@ class Serving:
         labels[shares.any(axis=1)] = shares.argmax(axis=1)[shares.any(axis=1)]
         mean = np.where(shares.any(axis=1), np.bincount(row, part * ways, len(home)), far)
         return replace(found, labels=labels.astype(np.int32), distance=mean)
+
+    def trips(self, xy: Floats, t: float = 0.0, *, places: Ints | None = None, limited: bool = True) -> Trips:
+        """Where everyone goes and how far, as `evaluate` says it; of straight lines without measuring anything else.
+
+        Parameters
+        ----------
+        xy, t, places, limited
+            As in `evaluate`.
+        """
+        if not self.plain:
+            found = self.evaluate(xy, t, places=places, limited=limited)
+            return Trips(found.labels, found.distance)
+        labels, f, unit = served(self.residents.xy, xy, self.residents.weights > 0)
+        return Trips(labels, np.sqrt(f) * unit)
 
     def nearest(self, xy: Floats, rows: slice) -> Floats:
         """Distance to the nearest facility for some of the residents."""

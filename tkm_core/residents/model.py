@@ -13,7 +13,7 @@ import pyarrow as pa
 import shapely
 from pyproj import CRS
 
-from tkm_core.arrays import Floats
+from tkm_core.arrays import Floats, Ints
 from tkm_core.notebooks import figure, html_table, quoted
 from tkm_core.residents import projection
 from tkm_core.residents.report import Report
@@ -275,6 +275,13 @@ class Residents:
     def places(self) -> Labels | None:
         """The name of the place each point stands for, as text, or None."""
         return _as_objects(self.labels.get("places"))
+
+    def labels_at(self, kind: str, rows: slice | Ints) -> Labels | None:
+        """The labels of some points only ("ids", "groups", "places"): those of all take much memory as objects."""
+        part = self.labels.get(kind)
+        if isinstance(part, pa.Array) and not isinstance(rows, slice):
+            return _as_objects(part.take(pa.array(rows)))
+        return None if part is None else _as_objects(part[rows])
 
     @property
     def attributes(self) -> dict[str, pa.Array]:
