@@ -264,7 +264,7 @@ def test_files_are_replaced_whole_or_not_at_all(plan, tmp_path, monkeypatch):
     path.write_text("before")
 
     def fail(self, file, **_):
-        file.write_text("half")
+        file.write(b"half")
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:

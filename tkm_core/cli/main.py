@@ -229,16 +229,16 @@ def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
 def _write(plan: "Plan", i: int, targets: dict[str, Path], arguments: argparse.Namespace) -> None:
     """Write the tables, those for the same GeoPackage together, and the plan file."""
     for path in dict.fromkeys(targets.values()):
-        from tkm_core.export import table, write
+        from tkm_core.export import layers, write
 
         named = [what for what, target in targets.items() if target == path]
-        write({what: table(plan, i, what, crs=arguments.out_crs) for what in named}, path)
+        write({what: layers(plan, i, what, crs=arguments.out_crs)["plan"] for what in named}, path)
         say(f"Wrote {path} ({', '.join(named)}).")
     if arguments.all:
-        from tkm_core.export import all_layers, write
+        from tkm_core.export import layers, write
 
-        layers = all_layers(plan, i, crs=arguments.out_crs)
-        say(f"Wrote {write(layers, arguments.all)} ({', '.join(layers)}).")
+        all_of_them = layers(plan, i, crs=arguments.out_crs)
+        say(f"Wrote {write(all_of_them, arguments.all)} ({', '.join(all_of_them)}).")
     if arguments.save:
         from tkm_core.export import write_plan_file
 

@@ -3,6 +3,7 @@
 from tkm_core.export.carried import MOST_CARRIED
 from tkm_core.export.file_format import FileFormat
 from tkm_core.export.formats import FORMATS, format_of, to_bytes, write, write_whole
+from tkm_core.export.pieces import Pieces
 from tkm_core.export.planfile import plan_document, plan_json, write_plan_file
 from tkm_core.export.planfile_reading import (
     LARGEST,
@@ -15,7 +16,7 @@ from tkm_core.export.planfile_reading import (
 from tkm_core.export.planfile_reading import LARGEST as LARGEST_PLAN_FILE
 from tkm_core.export.planfile_restoring import Restored, restore_plan, same_rules
 from tkm_core.export.spreadsheet import csv_bytes
-from tkm_core.export.tables import TABLES, all_layers, allocations, facilities, service_areas, table
+from tkm_core.export.tables import TABLES, all_layers, allocations, facilities, layers, service_areas, table
 
 __all__ = [
     "FORMATS",
@@ -24,6 +25,7 @@ __all__ = [
     "MOST_CARRIED",
     "TABLES",
     "FileFormat",
+    "Pieces",
     "PlanFile",
     "PlanFileError",
     "Restored",
@@ -33,6 +35,7 @@ __all__ = [
     "csv_bytes",
     "facilities",
     "format_of",
+    "layers",
     "plan_document",
     "plan_json",
     "read_plan_file",

@@ -1,22 +1,25 @@
 """GeoJSON, for web maps."""
 
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
-import geopandas as gpd
+from tkm_core.export.file_format import FileFormat, join, through_memory
+from tkm_core.export.pieces import Pieces
 
-from tkm_core.export.file_format import FileFormat, write_through_memory
 
-
-def write(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:
+def write(layers: Mapping[str, Pieces], target: BinaryIO) -> None:
     """Write GeoJSON: by the standard in degrees, or in another reference system with its name."""
+    ((name, pieces),) = layers.items()
     options: dict[str, Any] = {"COORDINATE_PRECISION": 9}
-    if frame.crs.to_epsg() == 4326:
+    if pieces.crs.to_epsg() == 4326:
         options["RFC7946"] = "YES"
-    elif frame.crs.to_epsg() is None:
-        msg = f"GeoJSON cannot name the reference system {frame.crs.name!r}: use .gpkg or .parquet, or WGS84."
+    elif pieces.crs.to_epsg() is None:
+        msg = (
+            f"GeoJSON cannot name the reference system {pieces.crs.name!r}: use .gpkg or .parquet, or WGS84."
+        )
         raise ValueError(msg)
-    write_through_memory(frame, file, driver="GeoJSON", layer=name, **options)
+    contents = (through_memory(piece, driver="GeoJSON", layer=name, **options) for piece in pieces)
+    join(contents, target, opening=b'"features": [\n', closing=b"\n]\n}", between=b",\n")
 
 
 FORMAT = FileFormat(

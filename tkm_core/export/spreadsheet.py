@@ -2,13 +2,14 @@
 
 import csv
 import re
+from collections.abc import Mapping
 from io import BytesIO
-from pathlib import Path
+from typing import BinaryIO
 
-import geopandas as gpd
 import pandas as pd
 
 from tkm_core.export.file_format import FileFormat
+from tkm_core.export.pieces import Pieces
 
 # Where a spreadsheet may take text for a formula: at the start of a cell, and after a character that separates cells
 # in other countries' settings; also in full width, and after blanks, quotes and invisible characters.
@@ -17,12 +18,14 @@ FORMULA = re.compile(
 )
 
 
-def write(frame: gpd.GeoDataFrame, file: Path, name: str) -> None:  # noqa: ARG001  every writer takes a layer's name
+def write(layers: Mapping[str, Pieces], target: BinaryIO) -> None:
     """Write CSV; points already have columns of coordinates, and other shapes become a column of WKT."""
-    plain = pd.DataFrame(frame.drop(columns=frame.geometry.name))
-    if not (frame.geometry.geom_type == "Point").all():
-        plain["wkt"] = frame.geometry.to_wkt(rounding_precision=9)
-    _write(plain, file)
+    ((_, pieces),) = layers.items()
+    for number, piece in enumerate(pieces):
+        plain = pd.DataFrame(piece.drop(columns=piece.geometry.name))
+        if not (piece.geometry.geom_type == "Point").all():
+            plain["wkt"] = piece.geometry.to_wkt(rounding_precision=9)
+        _write(plain, target, first=number == 0)
 
 
 def csv_bytes(table: pd.DataFrame) -> bytes:
@@ -42,13 +45,14 @@ def csv_bytes(table: pd.DataFrame) -> bytes:
     return content.getvalue()
 
 
-def _write(table: pd.DataFrame, target: Path | BytesIO) -> None:
-    """Write the CSV with harmless texts."""
+def _write(table: pd.DataFrame, target: BinaryIO, *, first: bool = True) -> None:
+    """Write the CSV with harmless texts; only the first piece has the names of the columns."""
     plain = table.copy(deep=False)
     for column in plain.columns[[_is_text(plain[column]) for column in plain.columns]]:
         plain[column] = plain[column].map(_harmless, na_action="ignore")
     # The mark at the start tells spreadsheets that the text is UTF-8.
-    plain.to_csv(target, index=False, encoding="utf-8-sig", quoting=csv.QUOTE_NONNUMERIC)
+    encoding = "utf-8-sig" if first else "utf-8"
+    plain.to_csv(target, index=False, header=first, encoding=encoding, quoting=csv.QUOTE_NONNUMERIC)
 
 
 def _is_text(column: pd.Series) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import geopandas as gpd
@@ -13,6 +14,7 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from tkm_core.arrays import Floats
+from tkm_core.export.pieces import Pieces
 from tkm_core.planning import AlongStreets, Plan, catchments, stands_in
 
 WGS84 = CRS.from_epsg(4326)
@@ -114,24 +116,66 @@ def allocations(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoD
     -------
     geopandas.GeoDataFrame
     """
+    return _allocated(plan, i, crs).whole()
+
+
+def _allocated(plan: Plan, i: int, crs: str | CRS | None) -> Pieces:
+    """The table `allocations`, in pieces."""
     home, unit = plan.residents, plan.kind.suffix
-    found, before = plan.evaluation(i), plan.reference_evaluation()
-    distance, usual = found.distance.round(3), before.distance.round(3)
-    numbers = np.arange(1, len(home) + 1, dtype=np.int32)
-    columns: dict[str, Any] = {"resident": numbers if home.ids is None else _text(home.ids)}
-    if home.groups is not None:
-        columns["group"] = _text(home.groups)
-    columns |= {
-        "people": _people(home.weights),
-        "facility": plan.numbers[found.labels].astype(np.int32),
-        f"distance_{unit}": distance,
-        f"reference_distance_{unit}": usual,
-        f"change_{unit}": (distance - usual).round(3) + 0.0,
-        "compared_with": _text([plan.reference.technical]) * len(home),
-        **_measured_by(plan, len(home)),
+    found, before, people = plan.trips(i), plan.reference_trips(), _people(home.weights)
+
+    def make(rows: slice) -> gpd.GeoDataFrame:
+        """Some rows of the table."""
+        distance, usual = found.distance[rows].round(3), before.distance[rows].round(3)
+        many, ids, groups = len(distance), home.labels_at("ids", rows), home.labels_at("groups", rows)
+        numbers = np.arange(rows.start + 1, rows.start + many + 1, dtype=np.int32)
+        columns: dict[str, Any] = {"resident": numbers if ids is None else _text(ids)}
+        if groups is not None:
+            columns["group"] = _text(groups)
+        columns |= {
+            "people": people[rows],
+            "facility": plan.numbers[found.labels[rows]].astype(np.int32),
+            f"distance_{unit}": distance,
+            f"reference_distance_{unit}": usual,
+            f"change_{unit}": (distance - usual).round(3) + 0.0,
+            "compared_with": _text([plan.reference.technical]) * many,
+            **_measured_by(plan, many),
+        }
+        placed = _placed(columns, home.lonlat[rows], plan, crs)
+        return placed if home.index is None else placed.set_index(home.index[rows])
+
+    return Pieces(len(home), _system(plan, crs), make, points=True)
+
+
+def layers(
+    plan: Plan, i: int, what: str = "all", *, crs: str | CRS | None = None
+) -> dict[str, gpd.GeoDataFrame | Pieces]:
+    """Tables to be written: one by its name, or all of them; a table of residents is made only while it is written.
+
+    Parameters
+    ----------
+    plan : Plan
+    i : int
+        Setting of the dial.
+    what : {"all", "facilities", "allocations", "areas"}
+    crs : str or CRS, optional
+        As for `table`.
+
+    Returns
+    -------
+    dict of str to GeoDataFrame or Pieces
+        For `write` and `to_bytes`.
+    """
+    if what == "allocations":
+        return {"plan": _allocated(plan, i, crs)}
+    if what != "all":
+        return {"plan": table(plan, i, what, crs=crs)}
+    return {
+        "facilities": facilities(plan, i, crs=crs),
+        "who_goes_where": _allocated_with_own(plan, i, crs),
+        "service_areas": service_areas(plan, i, crs=crs),
+        **({"catchments": reached(plan, i, crs=crs)} if isinstance(plan.rules.travel, AlongStreets) else {}),
     }
-    placed = _placed(columns, home.lonlat, plan, crs)
-    return placed if home.index is None else placed.set_index(home.index)
 
 
 def all_layers(plan: Plan, i: int, *, crs: str | CRS | None = None) -> dict[str, gpd.GeoDataFrame]:
@@ -158,16 +202,30 @@ def all_layers(plan: Plan, i: int, *, crs: str | CRS | None = None) -> dict[str,
     >>> list(all_layers(make_plan(load_sample("generated", n=200), 3, t=[0, 1]), 1))
     ['facilities', 'who_goes_where', 'service_areas']
     """
-    where = _with_own_columns(allocations(plan, i, crs=crs), plan)
-    if plan.residents.areas is not None:
-        own = gpd.GeoSeries(plan.residents.areas, crs=WGS84, index=where.index).to_crs(where.crs)
-        where = where.set_geometry(own.where(own.notna(), where.geometry))
-    return {
-        "facilities": facilities(plan, i, crs=crs),
-        "who_goes_where": where,
-        "service_areas": service_areas(plan, i, crs=crs),
-        **({"catchments": reached(plan, i, crs=crs)} if isinstance(plan.rules.travel, AlongStreets) else {}),
-    }
+    made = layers(plan, i, crs=crs)
+    return {name: one.whole() if isinstance(one, Pieces) else one for name, one in made.items()}
+
+
+def _allocated_with_own(plan: Plan, i: int, crs: str | CRS | None) -> Pieces:
+    """The table `allocations` with the file's own columns and areas, in pieces."""
+    ours, areas = _allocated(plan, i, crs), plan.residents.areas
+    own: dict[str, Any] | None = None
+
+    def make(rows: slice) -> gpd.GeoDataFrame:
+        """Some rows of the table."""
+        nonlocal own
+        where = ours.make(rows)
+        if own is None:
+            own = _own_columns(plan, where.columns)
+        parts = pd.DataFrame({name: column[rows] for name, column in own.items()}, index=where.index)
+        both = pd.concat([where.drop(columns="geometry"), parts], axis=1)
+        where = gpd.GeoDataFrame(both, geometry=where.geometry, crs=where.crs)
+        if areas is None:
+            return where
+        shapes = gpd.GeoSeries(areas[rows], crs=WGS84, index=where.index).to_crs(where.crs)
+        return where.set_geometry(shapes.where(shapes.notna(), where.geometry))
+
+    return replace(ours, make=make, points=areas is None)
 
 
 def reached(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
@@ -199,9 +257,9 @@ def reached(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataF
     return frame if system == WGS84 else frame.to_crs(system)
 
 
-def _with_own_columns(where: gpd.GeoDataFrame, plan: Plan) -> gpd.GeoDataFrame:
-    """Add the columns of the residents' file; if a name is taken, theirs ends in "of the file"."""
-    taken = {"fid", "geom", "ogc_fid"} | {str(name).casefold() for name in where.columns}
+def _own_columns(plan: Plan, ours: Iterable[Any]) -> dict[str, Any]:
+    """The columns of the residents' file; if a name is among `ours`, theirs ends in "of the file"."""
+    taken = {"fid", "geom", "ogc_fid"} | {str(name).casefold() for name in ours}
     own: dict[str, Any] = {}
     for name, values in plan.residents.attributes.items():
         kept = _text([name])[0] or "column"
@@ -212,12 +270,7 @@ def _with_own_columns(where: gpd.GeoDataFrame, plan: Plan) -> gpd.GeoDataFrame:
         own[kept] = (
             _text(column) if column.dtype == object or str(column.dtype) == "str" else column.to_numpy()
         )
-    ours = where.drop(columns="geometry")
-    return gpd.GeoDataFrame(
-        pd.concat([ours, pd.DataFrame(own, index=where.index)], axis=1),
-        geometry=where.geometry,
-        crs=where.crs,
-    )
+    return own
 
 
 def service_areas(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
