@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import streamlit as st
 
-from pages.serving.jobs import tasks
+from pages.serving.jobs.documents import LARGEST_FILE
 from tkm_core.export import PlanFile
 from tkm_core.figures import DrawnDeck, DrawnFigure
 from tkm_core.planning import Plan
@@ -204,7 +204,7 @@ def caches() -> Caches:
         rules=Cache(1_000, hours=UPLOAD_HOURS),  # megabytes of road files and tables
         results=Cache(400, hours=UPLOAD_HOURS),
         figures=Cache(FIGURE_BYTES, hours=UPLOAD_HOURS),
-        files=Cache(tasks.LARGEST_FILE, hours=FILE_HOURS),
+        files=Cache(LARGEST_FILE, hours=FILE_HOURS),
         plan_files=Cache(50, hours=UPLOAD_HOURS),
     )
     threading.Thread(target=made.keep_tidy, name="tidy", daemon=True).start()

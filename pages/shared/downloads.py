@@ -4,12 +4,13 @@ import re
 import sys
 from collections.abc import Callable, Hashable
 from functools import partial
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime import memory_media_file_storage
 
 from pages.serving.config import config
-from pages.serving.jobs import tasks
+from pages.serving.jobs import documents
 from pages.shared import address, background, cities, dial, errors, long_work, markdown, screen, windows
 from pages.shared.cache import caches
 from tkm_core import export
@@ -21,6 +22,7 @@ from tkm_core.wording import dial_text
 
 AT_ONCE = 10_000  # residents: their table takes at most 0.2 s; that of a million takes 2 to 17 s
 REPORT_AT_ONCE = 200_000  # residents: with more, the report takes longer than anybody waits without a sign
+ZIPPED_FROM = 500_000  # rows: with more, a file that is not compressed gets too large to be handed out
 REPORT = "Report (HTML, prints well)"
 TABLE_WORDS = {
     "all": "Everything (GeoPackage)",
@@ -63,7 +65,7 @@ def _download(place: cities.City, plan: Plan) -> None:
     st.markdown(f":gray[{markdown.escaped(place.title)}, as you see it now: t = {dial_text(plan.t[i])}]")
     many = len(plan.residents) > AT_ONCE
     if len(plan.residents) <= REPORT_AT_ONCE:
-        _save_report(_report(place, plan, i)[1], name)
+        _save_report(_report(place, plan, i), name)
     else:
         st.fragment(_large_report, run_every=background.LOOK)(place, plan, i, name)
     _plan_files(place, plan, i, name)
@@ -130,28 +132,23 @@ def _plan_files(place: cities.City, plan: Plan, i: int, name: str) -> None:
         )
 
 
-def _report(place: cities.City, plan: Plan, i: int) -> tuple[Hashable, Callable[[], str]]:
-    """What the report depends on, and what makes it, also away from the page."""
-    look, standard = screen.look(place), screen.standard(place)
-    options = {"utility": address.get("x"), "fairness": address.get("y"), "budget": address.get("budget")}
+def _told(place: cities.City) -> dict[str, Any]:
+    """What the report says beside the plan."""
     # A link to uploaded data opens that data: it does not belong in a report that is passed around.
     link = "" if address.get("dataset") == address.UPLOAD else address.link()
+    axes = {"utility": address.get("x"), "fairness": address.get("y"), "budget": address.get("budget")}
+    return {"title": place.title, "source": place.source, "link": link, **axes}
+
+
+def _report(place: cities.City, plan: Plan, i: int) -> Callable[[], str]:
+    """What makes the report when it is asked for."""
+    look, standard, told = screen.look(place), screen.standard(place), _told(place)
 
     def write() -> str:
         story = tell_plan(plan, i, unit=look.unit, standard=standard, people=place.people)
-        return html_report(
-            plan,
-            i,
-            story,
-            look,
-            title=place.title,
-            source=place.source,
-            link=link,
-            standard=standard,
-            **options,
-        )
+        return html_report(plan, i, story, look, standard=standard, **told)
 
-    return (look, standard, link, place.title, *options.values()), write
+    return write
 
 
 def _save_report(data: Callable[[], str | bytes], name: str) -> None:
@@ -168,12 +165,13 @@ def _save_report(data: Callable[[], str | bytes], name: str) -> None:
     )
 
 
-def _save_table(data: Callable[[], bytes], what: str, file_format: str, name: str) -> None:
+def _save_table(data: Callable[[], bytes], what: str, suffix: str, name: str) -> None:
+    zipped = suffix.endswith(".zip")
     st.download_button(
-        TABLE_WORDS[what],
+        f"{TABLE_WORDS[what]}, as a ZIP file" if zipped else TABLE_WORDS[what],
         data=data,
-        file_name=f"{name}-{what}.{file_format}",
-        mime=export.FORMATS[file_format].media_type,
+        file_name=f"{name}-{what}.{suffix}",
+        mime="application/zip" if zipped else export.FORMATS[suffix].media_type,
         key=f"save_{what}",
         on_click="ignore",
         help="Facilities, who goes where and service areas as layers of one file, with your own columns and areas."
@@ -198,27 +196,28 @@ def _large_report(place: cities.City, plan: Plan, i: int, name: str) -> None:
     running = background.current()
     if running is not None and running.running:
         return  # the bar stands below, with the tables
-    what, write = _report(place, plan, i)
-    key = _file_key(place, plan, i, "report", what)
+    look, standard, told = screen.look(place), screen.standard(place), _told(place)
+    key = _file_key(place, plan, i, "report", (look, standard, *told.values()))
     if caches().files.get(key) is not None:
         _save_report(partial(_kept, key), name)
         return
 
     def made(progress: Progress) -> bytes:
-        progress(0.1, "measuring and drawing")
-        return write().encode()
+        return documents.report(key, plan, i, look, told, progress, standard=standard)
 
     _make_button(key, "report", REPORT, plan, i, made)
 
 
 def _large_table(place: cities.City, plan: Plan, i: int, what: str, file_format: str, name: str) -> None:
-    key = _file_key(place, plan, i, what, file_format)
+    zipped = len(plan.residents) > ZIPPED_FROM and not export.FORMATS[file_format].compressed
+    suffix = f"{file_format}.zip" if zipped else file_format
+    key = _file_key(place, plan, i, what, suffix)
     if caches().files.get(key) is not None:
-        _save_table(partial(_kept, key), what, file_format, name)
+        _save_table(partial(_kept, key), what, suffix, name)
         return
 
     def made(progress: Progress) -> bytes:
-        return tasks.table(key, plan, i, what, file_format, progress)
+        return documents.table(key, plan, i, what, suffix, progress)
 
     _make_button(key, what, TABLE_WORDS[what], plan, i, made)
 

@@ -8,14 +8,13 @@ from fastapi import APIRouter, Path, Query, Response
 from pages.serving.api import cities
 from pages.serving.api.caller import Calls
 from pages.serving.api.messages import Id, NewScenario, NewScenarioAnswer, ScenarioAnswer, ScenarioChange
-from pages.serving.jobs import tasks
+from pages.serving.jobs import documents
 from pages.serving.store import DeniedError, Draft, store
 from pages.serving.store.problems import READ_ONLY
 from pages.shared import scenarios as saving
 from tkm_core.export import FORMATS, TABLES, plan_json
-from tkm_core.figures import Look, html_report
+from tkm_core.figures import Look
 from tkm_core.progress import Progress
-from tkm_core.stories import tell_plan
 
 PLAN, REPORT = "plan.json", "report.html"
 NAMES = [f"{what}.{suffix}" for what in TABLES for suffix in FORMATS] + ["all.gpkg", PLAN, REPORT]
@@ -112,9 +111,10 @@ def _file(caller: Calls, name: str, file: str, progress: Progress) -> bytes:
         return store().plan_of(caller.actor, name)
     found, place, plan, i = cities.reopened(caller.actor, name, progress)
     if file == REPORT:
-        look = Look(people=place.people)
-        story = tell_plan(plan, i, people=place.people)
-        title = f"{place.title}: {found.name}"
-        return html_report(plan, i, story, look, title=title, source=place.source).encode()
+        look, told = (
+            Look(people=place.people),
+            {"title": f"{place.title}: {found.name}", "source": place.source},
+        )
+        return documents.report(("scenario", name), plan, i, look, told, progress)
     what, _, suffix = file.partition(".")
-    return tasks.table(("scenario", name), plan, i, what, suffix, progress)
+    return documents.table(("scenario", name), plan, i, what, suffix, progress)

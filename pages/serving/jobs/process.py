@@ -11,6 +11,8 @@ from pathlib import Path
 from pages.serving.jobs import folders
 
 ROOT = Path(__file__).resolve().parents[3]
+# Arrow's own allocator reserves a gigabyte for the first byte, and all of it counts against a worker's limit
+ALLOCATOR = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
 class Worker:
@@ -28,7 +30,7 @@ class Worker:
                 [sys.executable, "-c", code, str(theirs.fileno()), str(memory_mb), *modules],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": search, **folders.temporary_here(self.folder)},
+                env={**os.environ, **ALLOCATOR, "PYTHONPATH": search, **folders.temporary_here(self.folder)},
             )
             undo.pop_all()  # it has started
 

@@ -11,8 +11,7 @@ from pages.serving.config import config
 from pages.serving.jobs.files import readers
 from pages.serving.jobs.pool import Health, JobPool
 from tkm_core.arrays import Floats, Ints
-from tkm_core.export import PlanFile, Restored, all_layers, restore_plan, to_bytes
-from tkm_core.export import table as export_table
+from tkm_core.export import PlanFile, Restored, restore_plan
 from tkm_core.methods import Solution, describe
 from tkm_core.planning import (
     FREE,
@@ -35,7 +34,6 @@ from tkm_core.residents import Existing, Report, Residents
 
 MODULES = ("pages.serving.jobs.tasks",)  # what a worker imports
 
-LARGEST_FILE = 400e6  # bytes: it is held in the server's memory until it is fetched
 USUAL_T = 0.25  # where the dial stands unless a link says otherwise: a stop of every plan
 SMALL = 2_000  # residents; the first plan on a new server need not wait for its workers
 
@@ -265,34 +263,6 @@ def restored(
     return Restored.of(saved, replace(made.plan, residents=residents), same_data=made.same_data)
 
 
-def table(key: Hashable, plan: Plan, i: int, what: str, file_format: str, progress: Progress) -> bytes:
-    """One of the tables of a plan as a file, as `to_bytes` makes it, from a worker.
-
-    Parameters
-    ----------
-    key : hashable
-        Of the data and the plan; who holds the same key is handed the same file, names in it included.
-    plan : Plan
-    i : int
-        Setting of the dial.
-    what, file_format : str
-        As in `tkm_core.export`.
-    progress : callable
-        As in `JobPool.run`.
-
-    Raises
-    ------
-    ValueError
-        If the file gets too large to be handed out.
-    """
-    home = plan.residents
-    sent = replace(plan, residents=replace(_bare(home), labels=home.labels), _curves={}, _stops={})
-    asked = ("table", key, plan.path.centers[i].tobytes(), i, what, file_format)
-    about = {"job": "table", "residents": len(home), "format": file_format}
-    made: bytes = pool().run(asked, _table, sent, i, what, file_format, about=about, progress=progress)
-    return made
-
-
 def _elsewhere(
     key: tuple[Hashable, ...],
     function: Callable[..., Any],
@@ -308,7 +278,7 @@ def _elsewhere(
     """
     told = {"job": key[0], "residents": len(residents), **about}
     small = len(residents) <= SMALL
-    sent = _bare(residents, groups)
+    sent = bare(residents, groups)
     return pool().run(key, function, sent, *arguments, about=told, progress=progress, small=small)
 
 
@@ -374,21 +344,7 @@ def _without_residents(plan: Plan) -> Plan:
     return replace(plan, residents=cast("Residents", None))
 
 
-def _table(plan: Plan, i: int, what: str, file_format: str, progress: Progress) -> bytes:
-    progress(0.0, "gathering the figures")
-    frame = all_layers(plan, i) if what == "all" else export_table(plan, i, what)
-    progress(0.3, "writing the file")
-    made = to_bytes(frame, file_format)
-    if len(made) > LARGEST_FILE:
-        msg = (
-            f"This file would be {len(made) / 1e6:,.0f} MB, more than the {LARGEST_FILE / 1e6:,.0f} MB that "
-            "this server hands out. Choose Parquet or CSV, which are smaller."
-        )
-        raise ValueError(msg)
-    return made
-
-
-def _bare(residents: Residents, groups: Ints | None = None) -> Residents:
+def bare(residents: Residents, groups: Ints | None = None) -> Residents:
     """Residents without names, labels and report: positions, weights, the numbers of groups, what is known of them."""
     labels = {} if groups is None else {"groups": groups.astype(object)}
     bare = replace(residents, name="", report=Report(), labels=labels)

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from pages.serving.config import Config
-from pages.serving.jobs import JobError, JobPool, files, tasks
+from pages.serving.jobs import JobError, JobPool, documents, files, tasks
 from pages.serving.jobs.asker import Asker, asking
 from pages.serving.jobs.problems import READING
 from tests.serving.jobs import work
 from tests.serving.jobs.test_pool import ABOUT, GoneError
 from tests.waiting import until
 from tkm_core import export
+from tkm_core.figures import Look
 from tkm_core.planning import make_plan
 from tkm_core.residents import ResidentsError
 from tkm_core.residents.samples import load_sample
@@ -97,13 +98,15 @@ def test_files_are_read_by_readers_and_plans_made_by_workers(
 
     plans, reads = Noted("plans"), Noted("reads")
     monkeypatch.setattr(tasks, "pool", lambda: plans)
+    monkeypatch.setattr(documents, "pool", lambda: plans)
     monkeypatch.setattr(files, "readers", lambda: reads)
     plan = tasks.plan(town, 2, random_state=0, progress=quiet)
     files.residents("k", [("town.csv", TOWN)], {}, quiet)
     saved = files.plan_file("p", export.plan_json(plan, 1), quiet)
     tasks.restored("p", saved, town, quiet)
-    tasks.table("t", plan, 1, "facilities", "csv", quiet)
-    assert asked == {"plans": ["plan", "restore", "table"], "reads": ["read", "read"]}
+    documents.table("t", plan, 1, "facilities", "csv", quiet)
+    documents.report("r", plan, 1, Look(), {"title": "Town"}, quiet)
+    assert asked == {"plans": ["plan", "restore", "table", "report"], "reads": ["read", "read"]}
 
 
 def test_a_read_that_takes_too_long_is_killed_with_a_sentence(light: JobPool) -> None:

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
 
-from pages.serving.jobs import JobPool, lab, tasks
+from pages.serving.jobs import JobPool, documents, lab, tasks
 from tests.serving.jobs import work
 from tests.waiting import until
 from tkm_core import export
 from tkm_core.experiments import EXPERIMENTS, Dataset, Result
+from tkm_core.figures import Look, html_report
 from tkm_core.methods.solver_comparison import compare_solvers
 from tkm_core.planning import make_plan
 from tkm_core.planning.methods_compared import solve
@@ -35,6 +36,7 @@ def pool() -> Iterator[JobPool]:
     patch = pytest.MonkeyPatch()
     patch.setattr(tasks, "pool", lambda: made)
     patch.setattr(lab, "pool", lambda: made)
+    patch.setattr(documents, "pool", lambda: made)
     yield made
     patch.undo()
     made.close()
@@ -76,9 +78,25 @@ def test_a_table_from_a_worker_is_the_table(pool: JobPool) -> None:
     )
     plan = make_plan(town, 2, t=[0, 1], random_state=0)
     for file_format in ("csv", "geojson"):
-        made = tasks.table("town", plan, 1, "allocations", file_format, quiet)
+        made = documents.table("town", plan, 1, "allocations", file_format, quiet)
         assert made == export.to_bytes(export.table(plan, 1, "allocations"), file_format)
     assert b'"home 49"' in made
+
+
+def test_a_report_from_a_worker_is_the_report(pool: JobPool) -> None:
+    town = Residents.from_lonlat(
+        np.random.default_rng(0).normal([1.4, 43.6], 0.05, (50, 2)), ids=[f"home {i}" for i in range(50)]
+    )
+    plan = make_plan(town, 2, t=[0, 1], random_state=0)
+    look = Look(unit="mi", people="homes")
+    made = documents.report("town", plan, 1, look, {"title": "Town"}, quiet, standard=900.0)
+    story = tell_plan(plan, 1, unit="mi", standard=900.0, people="homes")
+    assert made.decode() == html_report(plan, 1, story, look, title="Town", standard=900.0)
+    assert b"home " in made
+
+
+def test_the_allocator_of_arrow_leaves_a_worker_its_memory(pool: JobPool) -> None:
+    assert pool.run("arrow", work.allocator, about={"job": "test"}) == "system"
 
 
 @pytest.mark.parametrize("file_format", export.FORMATS)
@@ -90,10 +108,10 @@ def test_a_table_on_a_full_disk_is_a_sentence_and_never_a_part_of_it(pool: JobPo
 
 
 def test_a_file_too_large_to_be_handed_out_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(documents, "LARGEST_FILE", 1000)
     plan = make_plan(load_sample("generated", n=100), 2, t=[0, 1], random_state=0)
     with pytest.raises(ValueError, match="more than the 0 MB that this server hands out"):
-        tasks._table(plan, 1, "allocations", "kml", quiet)
+        documents._table(plan, 1, "allocations", "kml", quiet)
 
 
 def test_a_plan_restored_by_a_worker_is_the_plan_with_its_curve(pool: JobPool) -> None:
@@ -171,7 +189,7 @@ def test_solvers_from_a_worker_are_the_solvers(pool: JobPool) -> None:
 
 def test_names_and_labels_never_leave_the_server_process() -> None:
     town = Residents.from_lonlat([[1.4, 43.6], [1.5, 43.7]], name="secret.csv", ids=["Ann", "Bob"])
-    bare = tasks._bare(town)
+    bare = tasks.bare(town)
     assert bare.name == ""
     assert bare.ids is None
     assert len(bare.report.preview) == 0

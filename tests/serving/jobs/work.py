@@ -80,11 +80,18 @@ def write_on_full_disk(plan: "Plan", file_format: str, progress: Progress) -> by
     """As on a disk that gets full on the way: no file may have more than 20,000 bytes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
     try:
-        from pages.serving.jobs import tasks  # not at the top: readers must not bring it along
+        from pages.serving.jobs import documents  # not at the top: readers must not bring it along
 
-        return tasks._table(plan, 1, "allocations", file_format, progress)
+        return documents._table(plan, 1, "allocations", file_format, progress)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def allocator(progress: Progress) -> str:
+    """Which allocator Arrow uses here."""
+    import pyarrow as pa
+
+    return str(pa.default_memory_pool().backend_name)
 
 
 def refuse(progress: Progress) -> None:
