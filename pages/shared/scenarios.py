@@ -77,12 +77,16 @@ def _how_shown(one: Scenario, place: cities.City, plan: Plan) -> str:
 
 
 def _save_and_say(place: cities.City, plan: Plan) -> None:
+    said = st.toast(
+        "Saving the scenario, with its figures and its picture.", icon="spinner", duration="infinite"
+    )
     try:
         made = save(place, plan)
     except StoreError as problem:
         notices.add(str(problem))
+        said.toast("The scenario was not saved.", icon=":material/error:")
     else:
-        st.toast(escaped(f"Saved as “{made.name}”."), icon=":material/check:")
+        said.toast(escaped(f"Saved as “{made.name}”."), icon=":material/check:")
 
 
 def save(place: cities.City, plan: Plan) -> Scenario:

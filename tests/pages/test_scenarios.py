@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from pages.live_map import Drawing, Site
 from pages.serving import people
-from pages.serving.store import Actor, Draft, store
+from pages.serving.store import Actor, Draft, StoreError, store
 from pages.serving.store import scenarios as store_scenarios
-from pages.shared import kept_data
+from pages.shared import kept_data, scenarios
 from pages.shared.cache import caches
 from pages.shared.rule_data import Places, places_bytes
 from tests.pages.conftest import Opened, live, text, turn_dial, turn_to, upload
@@ -35,6 +35,34 @@ def saved(opened: Opened, **query: str) -> AppTest:
     app.button(key="save_scenario").click().run()
     assert not app.exception and not app.warning
     return app
+
+
+def test_saving_says_so_at_once_and_how_it_ended(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[tuple[str, str]] = []
+
+    class Toast:
+        def toast(self, words: str, *, icon: str, duration: str = "short") -> "Toast":
+            said.append((words, f"{icon}, {duration}"))
+            return self
+
+    app, usual = opened(**CITY), scenarios.save
+    seen: list[int] = []
+    monkeypatch.setattr(scenarios.st, "toast", Toast().toast)
+    monkeypatch.setattr(scenarios, "save", lambda *plan: seen.append(len(said)) or usual(*plan))
+    app.button(key="save_scenario").click().run()
+    assert seen == [1], "before the work, not after it"
+    (first, how), (last, _) = said
+    assert first == "Saving the scenario, with its figures and its picture." and how == "spinner, infinite"
+    assert last.startswith("Saved as “3 facilities")
+
+    def refuse(*_: object) -> None:
+        msg = "The database does not answer."
+        raise StoreError(msg)
+
+    monkeypatch.setattr(scenarios, "save", refuse)
+    app.button(key="save_scenario").click().run()
+    assert said[-1][0] == "The scenario was not saved."
+    assert "The database does not answer." in [one.value for one in app.warning]
 
 
 def button(app: AppTest, start: str) -> Any:

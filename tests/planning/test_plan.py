@@ -95,6 +95,29 @@ def test_evaluation_is_in_metres_and_kept(plan, city):
     assert found.tilted_sse == pytest.approx(plan.path.tilted_sse[i] * city.scale**2, rel=1e-6)
 
 
+def test_one_measuring_serves_every_standard(city, monkeypatch):
+    plan = make_plan(city, 3, t=[0, 0.3, 3])
+    asked, usual = [], Plan._measure
+    monkeypatch.setattr(Plan, "_measure", lambda self, *a, **o: asked.append(a) or usual(self, *a, **o))
+    found = [plan.evaluation(1, standard) for standard in (700.0, None, 1500.0)]
+    before = [plan.reference_evaluation(standard) for standard in (None, 700.0)]
+    assert len(asked) == 2
+    for one, sites in [
+        *((one, plan.centers_xy(1)) for one in found),
+        *((one, plan.baseline_xy) for one in before),
+    ]:
+        t = plan.t[1] / city.scale**2 if one in found else 0.0
+        truth = evaluate(city.xy, sites, t=t, sample_weight=city.weights, standard=one.standard)
+        assert one.to_frame().equals(truth.to_frame())
+
+
+def test_where_people_are_split_up_a_standard_is_measured_by_itself(city):
+    plan = make_plan(city, 3, t=[0, 0.3], capacity=float(city.weights.sum()) / 3 * 1.05)
+    for standard in (700.0, None, 1500.0):
+        truth = plan.serving.evaluate(plan.centers_xy(1), float(plan.t[1]), standard, places=plan.places(1))
+        assert plan.evaluation(1, standard).share_within == truth.share_within
+
+
 def test_change_is_what_each_resident_gains(plan, city):
     i = plan.index(2.0)
     before = np.linalg.norm(city.xy[:, None] - plan.baseline_xy, axis=2).min(axis=1)

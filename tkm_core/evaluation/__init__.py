@@ -1,6 +1,6 @@
 """Measures of any set of facilities: average and longest distance, variance, Gini and others."""
 
-from tkm_core.evaluation.evaluation import Evaluation, evaluate, evaluate_distances
+from tkm_core.evaluation.evaluation import Evaluation, at_standard, evaluate, evaluate_distances
 from tkm_core.evaluation.neighbourhood import neighbourhood_radius
 from tkm_core.evaluation.scoring import MeasureScorer, scorer
 from tkm_core.evaluation.streamed import evaluate_settings
@@ -8,6 +8,7 @@ from tkm_core.evaluation.streamed import evaluate_settings
 __all__ = [
     "Evaluation",
     "MeasureScorer",
+    "at_standard",
     "evaluate",
     "evaluate_distances",
     "evaluate_settings",

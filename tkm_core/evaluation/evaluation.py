@@ -1,6 +1,6 @@
 """`evaluate`: compute every measure of a set of facilities, whatever method placed them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -341,6 +341,36 @@ def _measured(
             carried(worst_share_mean(sorted_distance, sorted_weights, cumulative, 0.1), 1)
         ),
         standard=standard,
-        share_within=None if standard is None else float(weights[distance * unit <= standard].sum()) / total,
+        share_within=_share_within(carried(distance, 1), weights, standard),
         fairness_ratio=ratio,
     )
+
+
+def at_standard(found: Evaluation, standard: float | None, people: Floats) -> Evaluation:
+    """The same evaluation for another service standard, on which only one measure depends.
+
+    Parameters
+    ----------
+    found : Evaluation
+        In which every resident goes to one facility.
+    standard : float or None
+    people : array (n,)
+        As in `evaluate`.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> people = np.ones(3)
+    >>> at_standard(evaluate([[0.0], [1.0], [5.0]], [[0.0], [4.0]], sample_weight=people), 0.5, people).share_within
+    0.333...
+    """
+    within = _share_within(found.distance, level_weights(people), standard)
+    return replace(found, standard=standard, share_within=within)
+
+
+def _share_within(distance: Floats, weights: Floats, standard: float | None) -> float | None:
+    """Share of the population within a service standard."""
+    return None if standard is None else float(weights[distance <= standard].sum()) / float(weights.sum())

@@ -78,7 +78,7 @@ def view_of(
     height: int = 600,
 ) -> View:
     """The view that shows all residents, existing facilities near them and, if asked for, whole areas."""
-    shown = residents.lonlat
+    shown = np.array(residents.box)
     if existing_lonlat is not None and len(existing_lonlat):
         shown = np.concatenate([shown, existing_lonlat[nearby(residents, existing_lonlat)]])
     if with_areas and residents.areas is not None:

@@ -39,7 +39,7 @@ class SmallGround:
         many = len(residents) > DOTS_AT_MOST
         return cls(
             residents,
-            fit(residents.lonlat, width=SMALL[0], height=SMALL[1]),
+            fit(np.array(residents.box), width=SMALL[0], height=SMALL[1]),
             gather(residents, CELLS_ACROSS) if many else None,
         )
 

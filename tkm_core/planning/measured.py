@@ -9,7 +9,7 @@ import numpy as np
 
 from tkm_core.arrays import Floats, Ints
 from tkm_core.clustering import TiltedPath
-from tkm_core.evaluation import Evaluation
+from tkm_core.evaluation import Evaluation, at_standard
 from tkm_core.planning.layout import Layout
 from tkm_core.planning.serving import Trips
 from tkm_core.planning.trade_off import Curve, trade_off
@@ -54,39 +54,44 @@ class Measured(Layout):
     def _evaluate(self) -> Callable[[int, float | None], Evaluation]:
         """Cached evaluations by setting and standard."""
         keep = int(np.clip(KEPT_ROWS / len(self.residents), 4, 2 * len(self.t)))
-        return lru_cache(maxsize=keep)(
+        return self._kept(
             lambda i, standard: self._measure(
                 self.centers_xy(i), float(self.t[i]), standard, places=self.places(i)
-            )
+            ),
+            keep,
         )
 
     @cached_property
     def _evaluate_baseline(self) -> Callable[[float | None], Evaluation]:
         """Cached evaluations of the lowest-average plan."""
-        return lru_cache(maxsize=2)(
-            lambda standard: self._measure(self.baseline_xy, 0.0, standard, limited=False)
-        )
+        return self._kept(lambda standard: self._measure(self.baseline_xy, 0.0, standard, limited=False))
 
     @cached_property
     def _evaluate_today(self) -> Callable[[float | None], Evaluation | None]:
         """Cached evaluations of today's facilities."""
-
-        def measured(standard: float | None) -> Evaluation | None:
-            """Evaluate today's facilities, unless somebody can reach none."""
-            if not self.n_today or not self.serving.reaches_all(self.today_xy):
-                return None
-            return self._measure(self.today_xy, 0.0, standard, limited=False)
-
-        return lru_cache(maxsize=2)(measured)
+        if not self.n_today or not self.serving.reaches_all(self.today_xy):
+            return lambda _: None
+        return self._kept(lambda standard: self._measure(self.today_xy, 0.0, standard, limited=False))
 
     @cached_property
     def _evaluate_reference(self) -> Callable[[float | None], Evaluation]:
         """Cached evaluations of the reference."""
         if self.reference.kind == "average":
             return self._evaluate_baseline
-        return lru_cache(maxsize=2)(
-            lambda standard: self._measure(self.reference_xy, 0.0, standard, limited=False)
-        )
+        return self._kept(lambda standard: self._measure(self.reference_xy, 0.0, standard, limited=False))
+
+    def _kept(self, measure: Callable[..., Evaluation], keep: int = 2) -> Callable[..., Evaluation]:
+        """The same function with a cache. Its last argument is a service standard; one measuring serves all of them."""
+        once = lru_cache(maxsize=keep)(lambda *what: measure(*what, None))
+
+        def found(*what: Any) -> Evaluation:
+            """An evaluation for a standard; measured for it alone where the people of a place are split up."""
+            *which, standard = what
+            if self.rules.limited:
+                return measure(*what)
+            return at_standard(once(*which), standard, self.residents.weights)
+
+        return lru_cache(maxsize=keep)(found)
 
     def _measure(
         self,
