@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.serving.jobs import tasks
 from pages.serving.store import Draft, Project, Scenario, StoreError, store
-from pages.shared import address, cities, dial, kept_data, notices, plans, rules, screen, state
+from pages.shared import address, cities, dial, kept_data, plans, rules, screen, state
 from pages.shared.cache import caches
 from pages.shared.compared_methods import ground_of
 from pages.shared.markdown import escaped
@@ -37,15 +37,15 @@ def at_the_side(place: cities.City, plan: Plan) -> None:
         return
     opened = kept_data.scenario()
     with st.sidebar:
-        st.button(
+        asked = st.button(
             "Save as scenario",
             key="save_scenario",
             icon=":material/save:",
-            on_click=_save_and_say,
-            args=(place, plan),
             help="Kept on the Scenarios page, with its data and its exact result, until you delete it.",
             width="stretch",
         )
+        if asked:  # not in a callback: what that shows stands in the place of the page's first elements
+            _save_and_say(place, plan)
         if opened is None:
             return
         st.markdown(
@@ -77,16 +77,14 @@ def _how_shown(one: Scenario, place: cities.City, plan: Plan) -> str:
 
 
 def _save_and_say(place: cities.City, plan: Plan) -> None:
-    said = st.toast(
-        "Saving the scenario, with its figures and its picture.", icon="spinner", duration="infinite"
-    )
     try:
-        made = save(place, plan)
+        with st.spinner("Saving the scenario, with its figures and its picture", show_time=True):
+            made = save(place, plan)
     except StoreError as problem:
-        notices.add(str(problem))
-        said.toast("The scenario was not saved.", icon=":material/error:")
+        st.warning(escaped(str(problem)), icon=":material/info:")
     else:
-        said.toast(escaped(f"Saved as “{made.name}”."), icon=":material/check:")
+        address.write()  # it was written at the top of the page, before there was a project
+        st.toast(escaped(f"Saved as “{made.name}”."), icon=":material/check:")
 
 
 def save(place: cities.City, plan: Plan) -> Scenario:

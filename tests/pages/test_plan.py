@@ -3,7 +3,9 @@
 import json
 import threading
 import time
+import zipfile
 from collections.abc import Callable
+from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 from streamlit import runtime
 from streamlit.testing.v1 import AppTest
 
-from pages.serving.jobs import tasks
+from pages.serving.jobs import documents
 from pages.shared import background
 from pages.shared import downloads as page_downloads
 from pages.shared.cache import caches
@@ -236,7 +238,7 @@ def endless(text: str) -> tuple[threading.Event, Callable[..., bytes]]:
     """A table that is never made, and what tells when its making was given up."""
     left = threading.Event()
 
-    def waits(*arguments: Any) -> bytes:
+    def waits(*arguments: Any, **_: Any) -> bytes:
         try:
             while True:
                 arguments[-1](0.25, text)
@@ -252,7 +254,7 @@ def test_a_table_in_the_making_shows_its_place_in_line_and_can_be_stopped(
 ) -> None:
     left, waits = endless("waiting in line, 2 jobs before it")
     app = opened(dataset="generated-12k", k="5")
-    monkeypatch.setattr(tasks, "table", waits)
+    monkeypatch.setattr(documents, "table", waits)
     downloads(app).button(key="make_allocations").click().run()
     assert (
         downloads(app).get("progress")[0].proto.text
@@ -266,10 +268,42 @@ def test_a_table_in_the_making_shows_its_place_in_line_and_can_be_stopped(
     assert app.button(key="make_allocations").label == "Who goes where: make the file"
 
 
+def test_a_stopped_report_is_given_up_where_it_is_made(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, waits = endless("drawing")
+    app = opened(dataset="generated-12k", k="5")
+    monkeypatch.setattr(documents, "report", waits)
+    monkeypatch.setattr(page_downloads, "REPORT_AT_ONCE", 10_000)
+    downloads(app).button(key="make_report").click().run()
+    assert downloads(app).get("progress")[0].proto.text.endswith("at t = 0.25: drawing")
+    downloads(app).button(key="stop_background").click().run()
+    assert left.wait(10), "nothing goes on in the server"
+    assert downloads(app).button(key="make_report").label.endswith("make the file")
+
+
+def test_a_table_of_very_many_rows_comes_as_a_zip_file(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_downloads, "ZIPPED_FROM", 10_000)
+    app = opened(dataset="generated-12k", k="4")
+    downloads(app).selectbox(key="table_format").set_value("csv").run()
+    make_allocations(app)
+    (button,) = [one for one in downloads(app).get("download_button") if "ZIP" in one.proto.label]
+    assert button.proto.label == "Who goes where, as a ZIP file"
+    made = caches().files
+    with zipfile.ZipFile(BytesIO(made.get(list(made._kept)[-1]))) as archive:
+        assert archive.namelist() == ["plan.csv"]
+        assert archive.read("plan.csv").count(b"\n") == 12_001
+    downloads(app).selectbox(key="table_format").set_value("parquet").run()
+    make_allocations(app)
+    assert "Who goes where" in saves(app), "Parquet is compressed already"
+
+
 def test_a_table_nobody_waits_for_is_given_up(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     left, waits = endless("writing")
     app = opened(dataset="generated-12k", k="5")
-    monkeypatch.setattr(tasks, "table", waits)
+    monkeypatch.setattr(documents, "table", waits)
     monkeypatch.setattr(background, "LINGER", 0.2)
     downloads(app).button(key="make_allocations").click().run()
     assert not left.is_set()
@@ -287,7 +321,7 @@ def test_a_table_that_cannot_be_made_is_a_sentence_beside_its_button(
 
     app = opened(dataset="generated-12k", k="4")
     with monkeypatch.context() as patch:
-        patch.setattr(tasks, "table", full)
+        patch.setattr(documents, "table", full)
         make_allocations(app)
     assert ["not enough memory" in said.value for said in app.error] == [True]
     make_allocations(app)

@@ -3,6 +3,8 @@
 import json
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest.mock import ANY
 
@@ -37,23 +39,23 @@ def saved(opened: Opened, **query: str) -> AppTest:
     return app
 
 
-def test_saving_says_so_at_once_and_how_it_ended(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[tuple[str, str]] = []
+def test_saving_says_so_while_it_lasts_and_how_it_ended(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, usual, inside = opened(**CITY), scenarios.save, []
+    told: list[str] = []
 
-    class Toast:
-        def toast(self, words: str, *, icon: str, duration: str = "short") -> "Toast":
-            said.append((words, f"{icon}, {duration}"))
-            return self
+    @contextmanager
+    def spinner(words: str, **_: object) -> Iterator[None]:
+        inside.append(words)
+        yield
+        inside.pop()
 
-    app, usual = opened(**CITY), scenarios.save
-    seen: list[int] = []
-    monkeypatch.setattr(scenarios.st, "toast", Toast().toast)
-    monkeypatch.setattr(scenarios, "save", lambda *plan: seen.append(len(said)) or usual(*plan))
+    monkeypatch.setattr(scenarios.st, "spinner", spinner)
+    monkeypatch.setattr(scenarios, "save", lambda *plan: told.extend(inside) or usual(*plan))
     app.button(key="save_scenario").click().run()
-    assert seen == [1], "before the work, not after it"
-    (first, how), (last, _) = said
-    assert first == "Saving the scenario, with its figures and its picture." and how == "spinner, infinite"
-    assert last.startswith("Saved as “3 facilities")
+    assert told == ["Saving the scenario, with its figures and its picture"]
+    assert app.toast[0].value.startswith("Saved as “3 facilities")
 
     def refuse(*_: object) -> None:
         msg = "The database does not answer."
@@ -61,8 +63,8 @@ def test_saving_says_so_at_once_and_how_it_ended(opened: Opened, monkeypatch: py
 
     monkeypatch.setattr(scenarios, "save", refuse)
     app.button(key="save_scenario").click().run()
-    assert said[-1][0] == "The scenario was not saved."
-    assert "The database does not answer." in [one.value for one in app.warning]
+    assert [one.value for one in app.warning] == ["The database does not answer."]
+    assert not app.toast
 
 
 def button(app: AppTest, start: str) -> Any:

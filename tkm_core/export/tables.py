@@ -150,7 +150,7 @@ def _allocated(plan: Plan, i: int, crs: str | CRS | None) -> Pieces:
 def layers(
     plan: Plan, i: int, what: str = "all", *, crs: str | CRS | None = None
 ) -> dict[str, gpd.GeoDataFrame | Pieces]:
-    """Tables to be written: one by its name, or all of them; a table of residents is made only while it is written.
+    """Prepare the tables of a plan to be written: one by its name, or all; that of residents is made piece by piece.
 
     Parameters
     ----------

@@ -121,8 +121,10 @@ class Desk:
                 continue
             if function is None:  # a cancellation that came after its job's answer
                 continue
-            self._answer(self.do(function, arguments))
-            del function, arguments
+            answer = self.do(function, arguments)
+            del function, arguments  # before the answer is sent, which takes its size once more
+            self._answer(answer)
+            del answer
 
     def _answer(self, answer: tuple[Any, ...]) -> None:
         try:

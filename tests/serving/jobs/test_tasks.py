@@ -99,6 +99,10 @@ def test_the_allocator_of_arrow_leaves_a_worker_its_memory(pool: JobPool) -> Non
     assert pool.run("arrow", work.allocator, about={"job": "test"}) == "system"
 
 
+def test_what_a_job_was_given_is_gone_before_its_answer_is_sent(pool: JobPool) -> None:
+    assert pool.run("gone", work.outlived, {1, 2}, about={"job": "test"}) is True
+
+
 @pytest.mark.parametrize("file_format", export.FORMATS)
 def test_a_table_on_a_full_disk_is_a_sentence_and_never_a_part_of_it(pool: JobPool, file_format: str) -> None:
     plan = make_plan(load_sample("generated", n=1000), 2, t=[0, 1], random_state=0)

@@ -6,6 +6,7 @@ import signal
 import sys
 import tempfile
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,6 +86,20 @@ def write_on_full_disk(plan: "Plan", file_format: str, progress: Progress) -> by
         return documents._table(plan, 1, "allocations", file_format, progress)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+class Gone:
+    """Sent as a bool: whether something is no longer in memory when it is sent."""
+
+    def __init__(self, what: object) -> None:
+        self.what = weakref.ref(what)
+
+    def __reduce__(self) -> tuple[type, tuple[bool]]:
+        return bool, (self.what() is None,)
+
+
+def outlived(argument: set[int], progress: Progress) -> Gone:
+    return Gone(argument)
 
 
 def allocator(progress: Progress) -> str:
