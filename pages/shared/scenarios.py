@@ -37,14 +37,16 @@ def at_the_side(place: cities.City, plan: Plan) -> None:
         return
     opened = kept_data.scenario()
     with st.sidebar:
-        asked = st.button(
+        st.button(
             "Save as scenario",
             key="save_scenario",
             icon=":material/save:",
+            on_click=_ask_to_save,
             help="Kept on the Scenarios page, with its data and its exact result, until you delete it.",
             width="stretch",
         )
-        if asked:  # not in a callback: what that shows stands in the place of the page's first elements
+        if state.visit().saving:  # not in the callback, where it would be shown in place of the page's beginning
+            state.visit().saving = False
             _save_and_say(place, plan)
         if opened is None:
             return
@@ -74,6 +76,10 @@ def _how_shown(one: Scenario, place: cities.City, plan: Plan) -> str:
             f"same way as version {escaped(one.made_with)}, which saved it. Its own figures are on the Scenarios page."
         )
     return "The settings have been changed since."
+
+
+def _ask_to_save() -> None:
+    state.visit().saving = True
 
 
 def _save_and_say(place: cities.City, plan: Plan) -> None:

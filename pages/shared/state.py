@@ -81,6 +81,8 @@ class Visit:
         The window that is open over it.
     window_drawn : bool
         Whether it is on the screen since it was asked for.
+    saving : bool
+        Whether the plan on the screen is to be saved as a scenario.
     address : dict or None
         The address as it was read or written last; None before the first run.
     notices : list of str
@@ -136,6 +138,7 @@ class Visit:
     page: str = ""
     window: str = ""
     window_drawn: bool = True
+    saving: bool = False
     address: dict[str, str] | None = None
     notices: list[str] = field(default_factory=list)
     own: set[str] = field(default_factory=set)

@@ -10,6 +10,7 @@ from unittest.mock import ANY
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.live_map import Drawing, Site
@@ -51,7 +52,7 @@ def test_saving_says_so_while_it_lasts_and_how_it_ended(
         yield
         inside.pop()
 
-    monkeypatch.setattr(scenarios.st, "spinner", spinner)
+    monkeypatch.setattr(st, "spinner", spinner)
     monkeypatch.setattr(scenarios, "save", lambda *plan: told.extend(inside) or usual(*plan))
     app.button(key="save_scenario").click().run()
     assert told == ["Saving the scenario, with its figures and its picture"]
@@ -230,6 +231,7 @@ def test_data_of_a_project_are_only_for_those_who_may_see_it(
     monkeypatch.setattr(kept_data, "TRUST", 0.0)
     mine = upload(opened, "town.csv", TABLE)
     mine.button(key="use_upload").click().run()
+    turn_to(mine, "")
     mine.button(key="save_scenario").click().run()
     turn_to(mine, "scenarios")
     mine.selectbox(key="share_role").set_value("viewer")

@@ -5,6 +5,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeAlias
 
 import geopandas as gpd
 from pyogrio.errors import DataLayerError, DataSourceError
@@ -23,7 +24,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
 """By suffix, in the order in which they are offered."""
 ZIPPED = ".zip"
 QUICK = 1  # level of compression: tables of numbers shrink little more at higher ones, which take three times as long
-Table = gpd.GeoDataFrame | Pieces
+Table: TypeAlias = gpd.GeoDataFrame | Pieces
 
 
 def write(tables: Table | Mapping[str, Table], path: str | Path, *, progress: Progress | None = None) -> Path:
