@@ -45,7 +45,9 @@ def at_the_side(place: cities.City, plan: Plan) -> None:
             help="Kept on the Scenarios page, with its data and its exact result, until you delete it.",
             width="stretch",
         )
-        if state.visit().saving:  # not in the callback, where it would be shown in place of the page's beginning
+        if (
+            state.visit().saving
+        ):  # not in the callback, where it would be shown in place of the page's beginning
             state.visit().saving = False
             _save_and_say(place, plan)
         if opened is None:
