@@ -95,7 +95,8 @@ def distances(
         )
         end = one.largest_distance / metres
         traces.append(mark([end], [100], colors.page if dash else color, color, f"farthest, {name}", 9))
-        notes.append(_end_note(end, name, color, evaluation, before, one, look))
+        room = 0.022 * max(len(heading), len("this plan"))  # of the width, for the longer name
+        notes.append(_end_note(end, name, color, evaluation, before, one, look, room))
     shapes = []
     if standard is not None and evaluation.share_within is not None and before.share_within is not None:
         at = standard / metres
@@ -129,12 +130,19 @@ def distances(
 
 
 def _end_note(
-    end: float, name: str, color: str, plan: Evaluation, base: Evaluation, one: Evaluation, look: Look
+    end: float,
+    name: str,
+    color: str,
+    plan: Evaluation,
+    base: Evaluation,
+    one: Evaluation,
+    look: Look,
+    room: float,
 ) -> dict[str, Any]:
     """Name and length at the end of a curve; labels of two ends that meet are moved apart."""
     metres = METRES[look.unit]
     top = max(plan.largest_distance, base.largest_distance) / metres
-    close = abs(plan.largest_distance - base.largest_distance) / metres < top * 0.24
+    close = abs(plan.largest_distance - base.largest_distance) / metres < top * room
     first = one.largest_distance == min(plan.largest_distance, base.largest_distance)
     if plan.largest_distance == base.largest_distance:
         first = one is plan
