@@ -3,22 +3,19 @@
 import numpy as np
 
 from tkm_core.clustering.compiled.kernel import inner, kernel
-from tkm_core.clustering.compiled.rows import apart, floats, integers
+from tkm_core.clustering.compiled.rows import apart, floats, integers, table
 
 BLOCK = 2048  # rows whose cells are found before anything is added to them
 
 
 @inner
 def _place(x, a, edges, first, slots, per_slot):
-    """Between which edges of axis a something lies; ``slots`` says it for each of many equal parts, or -1."""
+    """The number of edges of axis a below x; ``slots`` has those that are surely below, for each of many equal parts."""
     at = (x - first[a]) * per_slot[a]
-    slot = slots.shape[1] - 1
-    if at < slot:
-        slot = int(at) if at > 0.0 else 0
-    low = np.int64(slots[a, slot])
-    if low < 0:
-        low = 0
-        high = edges.shape[1]
+    low = np.int64(slots[a, int(min(max(at, 0.0), slots.shape[1] - 1.0))])
+    low += edges[a, low] < x  # mostly all there is to do: without a branch
+    if edges[a, low] < x:
+        high = edges.shape[1] - 1
         while low < high:
             middle = (low + high) // 2
             if edges[a, middle] < x:
@@ -29,48 +26,84 @@ def _place(x, a, edges, first, slots, per_slot):
 
 
 @inner
-def _bins(X, lo, hi, edges, first, slots, per_slot, bins):
-    """The cells of rows lo..hi, into bins[0:hi-lo]."""
-    side = edges.shape[1] + 1
-    d = X.shape[1]
-    if d == 2:  # without a loop over axes it takes half of the time
+def _inside(X, lo, hi, frame, into):
+    """Rows lo..hi in the solver's coordinates, with columns as rows; as ``Frame.inside``."""
+    origin, factor, far = frame
+    for a in range(X.shape[1]):
         for i in range(lo, hi):
-            place = _place(X[i, 0], 0, edges, first, slots, per_slot)
-            bins[i - lo] = place * side + _place(X[i, 1], 1, edges, first, slots, per_slot)
+            into[a, i - lo] = min(max((X[i, a] - origin[a]) * factor, -far), far)
+
+
+@inner
+def _bins(x, count, lookup, bins):
+    """The cells of points, of which ``x`` has the columns as rows."""
+    edges, first, slots, per_slot = lookup
+    side = edges.shape[1]
+    if x.shape[0] == 2:  # without a loop over axes it takes half of the time
+        for i in range(count):
+            place = _place(x[0, i], 0, edges, first, slots, per_slot)
+            bins[i] = place * side + _place(x[1, i], 1, edges, first, slots, per_slot)
         return
-    for i in range(lo, hi):
+    for i in range(count):
         cell = 0
-        for a in range(d):
-            cell = cell * side + _place(X[i, a], a, edges, first, slots, per_slot)
-        bins[i - lo] = cell
+        for a in range(x.shape[0]):
+            cell = cell * side + _place(x[a, i], a, edges, first, slots, per_slot)
+        bins[i] = cell
 
 
 @kernel(heavy=True)
-def find_bins(X, edges, first, slots, per_slot, bins):
+def find_bins(X, frame, lookup, bins):
     """The cell of every row."""
-    _bins(X, 0, X.shape[0], edges, first, slots, per_slot, bins)
+    x = table(X.shape[1], BLOCK)
+    cells = integers(BLOCK)
+    for start in range(0, X.shape[0], BLOCK):
+        stop = min(X.shape[0], start + BLOCK)
+        _inside(X, start, stop, frame, x)
+        _bins(x, stop - start, lookup, cells)
+        for i in range(start, stop):
+            bins[i] = cells[i - start]
+
+
+@inner
+def _widen(X, w, lo, hi, low, high):
+    """Widen a range so that it holds the rows lo..hi that count."""
+    for i in range(lo, hi):
+        if w[i] > 0.0:
+            for a in range(X.shape[1]):
+                low[a] = min(low[a], X[i, a])
+                high[a] = max(high[a], X[i, a])
 
 
 @kernel(heavy=True)
-def add_moments(X, w, edges, first, slots, per_slot, middle, sums):
-    """Add rows to the cells: number, weight, weighted coordinates from ``middle`` and their products (lower half)."""
+def add_moments(X, w, frame, lookup, middle, sums, low, high):
+    """Add rows to the cells: number, weight, weighted coordinates from ``middle`` and their products (lower half).
+
+    The range from ``low`` to ``high``, in the coordinates of the data, is widened where rows lie beyond it.
+    """
     n, d = X.shape
-    x = floats(d)
+    x = table(d, BLOCK)
     cells = integers(BLOCK)
     for start in range(0, n, BLOCK):
         stop = min(n, start + BLOCK)
-        _bins(X, start, stop, edges, first, slots, per_slot, cells)
+        _inside(X, start, stop, frame, x)
+        _bins(x, stop - start, lookup, cells)
+        beyond = 0
+        for a in range(d):
+            for i in range(start, stop):
+                beyond += (X[i, a] < low[a]) | (X[i, a] > high[a])
+        if beyond > 0:
+            _widen(X, w, start, stop, low, high)
         # in a loop of its own the processor fetches the sums of several cells at a time
-        for i in range(start, stop):
-            weight = w[i]
+        for i in range(stop - start):
+            weight = w[start + i]
             if weight <= 0.0:
                 continue
-            own = sums[cells[i - start]]
+            own = sums[cells[i]]
             own[0] += 1.0
             own[1] += weight
             if d == 2:
-                x0 = X[i, 0] - middle[0]
-                x1 = X[i, 1] - middle[1]
+                x0 = x[0, i] - middle[0]
+                x1 = x[1, i] - middle[1]
                 w0 = weight * x0
                 w1 = weight * x1
                 own[2] += w0
@@ -81,42 +114,60 @@ def add_moments(X, w, edges, first, slots, per_slot, middle, sums):
                 continue
             at = 2 + d
             for a in range(d):
-                x[a] = X[i, a] - middle[a]
-                wx = weight * x[a]
+                xa = x[a, i] - middle[a]
+                wx = weight * xa
                 own[2 + a] += wx
                 for b in range(a + 1):
-                    own[at] += wx * x[b]
+                    own[at] += wx * (x[b, i] - middle[b])
                     at += 1
 
 
 @kernel(heavy=True)
-def find_rows(X, w, edges, first, slots, per_slot, some, rows, cells):
-    """Which rows lie in a cell of which there is ``some`` need, and in which; returns how many."""
+def find_rows(X, w, frame, lookup, some, count, into, people, cells):
+    """Copy the rows that lie in a cell of which there is ``some`` need behind the first ``count``; returns how many."""
+    d = X.shape[1]
+    x = table(d, BLOCK)
     bins = integers(BLOCK)
-    count = 0
     for start in range(0, X.shape[0], BLOCK):
         stop = min(X.shape[0], start + BLOCK)
-        _bins(X, start, stop, edges, first, slots, per_slot, bins)
-        for i in range(start, stop):
-            rows[count] = i
-            cells[count] = bins[i - start]
-            count += some[bins[i - start]] and w[i] > 0.0
+        _inside(X, start, stop, frame, x)
+        _bins(x, stop - start, lookup, bins)
+        for i in range(stop - start):
+            if some[bins[i]] and w[start + i] > 0.0:
+                for a in range(d):
+                    into[count, a] = x[a, i]
+                people[count] = w[start + i]
+                cells[count] = bins[i]
+                count += 1
     return count
 
 
 @kernel(heavy=True)
-def take_rows(X, w, words, bit, into, people):
-    """Copy the rows that have this bit; returns how many there are."""
-    d = X.shape[1]
-    word = bit // 64
-    mask = np.uint64(1) << np.uint64(bit % 64)
-    count = 0
-    for i in range(X.shape[0]):
-        for a in range(d):
-            into[count, a] = X[i, a]
-        people[count] = w[i]
-        count += (words[i, word] & mask) != 0
-    return count
+def list_rows(cells, first, settings, ends, order):
+    """The rows of each setting, one after the other; ``ends`` says where each one's rows end.
+
+    ``settings`` from ``first[c]`` to ``first[c + 1]`` are those at which the rows of cell c are summed.
+    """
+    for i in range(cells.shape[0]):
+        for at in range(first[cells[i]], first[cells[i] + 1]):
+            ends[settings[at]] += 1
+    total = 0
+    for j in range(ends.shape[0]):
+        total += ends[j]
+        ends[j] = total - ends[j]
+    for i in range(cells.shape[0]):
+        for at in range(first[cells[i]], first[cells[i] + 1]):
+            order[ends[settings[at]]] = i
+            ends[settings[at]] += 1
+
+
+@kernel(heavy=True)
+def take_rows(X, w, order, into, people):
+    """Copy some rows."""
+    for i in range(order.shape[0]):
+        for a in range(X.shape[1]):
+            into[i, a] = X[order[i], a]
+        people[i] = w[order[i]]
 
 
 @kernel(heavy=True)
@@ -124,9 +175,14 @@ def note_farthest(X, w, labels, centers, far, rows):
     """Note, for each cluster and direction, the row that lies farthest out."""
     d = X.shape[1]
     sectors = far.shape[1]
+    least = floats(far.shape[0])  # of each cluster: what is not farther changes nothing
+    for j in range(far.shape[0]):
+        least[j] = far[j].min()
     for i in range(X.shape[0]):
         j = labels[i]
         f = apart(X, i, centers, j)
+        if f <= least[j]:
+            continue
         if d == 2:
             turn = np.arctan2(X[i, 1] - centers[j, 1], X[i, 0] - centers[j, 0]) / (2.0 * np.pi) + 0.5
             sector = min(int(turn * sectors), sectors - 1)
@@ -141,6 +197,7 @@ def note_farthest(X, w, labels, centers, far, rows):
             for a in range(d):
                 rows[j, sector, a] = X[i, a]
             rows[j, sector, d] = w[i]
+            least[j] = far[j].min()
 
 
 @kernel(heavy=True)

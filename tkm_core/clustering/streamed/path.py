@@ -87,7 +87,7 @@ def _cells(passes: Passes, found: Survey, report: Progress) -> tuple[Grid, Cells
     for _ in range(2):
         grid = Grid.of(found)
         moments = passes(condense, added, grid, report, "Condensing the rows to cells")
-        if not np.isfinite(moments.low).all():
+        if not moments.sums[:, 0].any():
             msg = f"{passes.rows.name} has no rows with a weight above 0; at least one resident must count."
             raise PartitionError(msg)
         if (moments.low >= found.low).all() and (moments.high <= found.high).all():
