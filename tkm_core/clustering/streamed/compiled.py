@@ -6,11 +6,12 @@ from tkm_core.clustering.compiled.kernel import inner, kernel
 from tkm_core.clustering.compiled.rows import apart, floats, integers, table
 
 BLOCK = 2048  # rows whose cells are found before anything is added to them
+SOME = np.int64(256)  # cells whose two nearest facilities are found together
 
 
 @inner
 def _place(x, a, edges, first, slots, per_slot):
-    """The number of edges of axis a below x; ``slots`` has those that are surely below, for each of many equal parts."""
+    """The number of edges of axis a below x; ``slots`` has those surely below, for each of many equal parts."""
     at = (x - first[a]) * per_slot[a]
     low = np.int64(slots[a, int(min(max(at, 0.0), slots.shape[1] - 1.0))])
     low += edges[a, low] < x  # mostly all there is to do: without a branch
@@ -200,6 +201,40 @@ def note_farthest(X, w, labels, centers, far, rows):
             least[j] = far[j].min()
 
 
+@inner
+def _two_nearest(points, start, count, centers, x, scratch, labels, others, least, next_):
+    """The two nearest facilities of points from ``start`` on, and their squared distances, in loops over points.
+
+    The compiler turns these into vector instructions; ``x`` (d, SOME) and ``scratch`` are room for it.
+    """
+    d = points.shape[1]
+    for i in range(count):
+        for a in range(d):
+            x[a, i] = points[start + i, a]
+        least[i] = np.inf
+        next_[i] = np.inf
+        labels[i] = 0
+        others[i] = 0
+    for j in range(centers.shape[0]):
+        for i in range(count):
+            scratch[i] = 0.0
+        for a in range(d):
+            c = centers[j, a]
+            for i in range(count):
+                away = x[a, i] - c
+                scratch[i] += away * away
+        for i in range(count):
+            away = scratch[i]
+            less = away < least[i]
+            second = least[i] if less else away
+            whose = labels[i] if less else j
+            closer = second < next_[i]
+            next_[i] = second if closer else next_[i]
+            others[i] = whose if closer else others[i]
+            least[i] = away if less else least[i]
+            labels[i] = j if less else labels[i]
+
+
 @kernel(heavy=True)
 def judge_cells(cells, centers, t, labels, others, contested, f, lift, bound):
     """At one setting, for each cell: the two nearest facilities, whether a border may run through it, and its sums.
@@ -209,50 +244,51 @@ def judge_cells(cells, centers, t, labels, others, contested, f, lift, bound):
     """
     centre, half, mean, spread, reach = cells
     d = centers.shape[1]
-    for i in range(centre.shape[0]):
-        least = np.inf
-        next_ = np.inf
-        label = 0
-        other = 0
-        for j in range(centers.shape[0]):
-            away = apart(centre, i, centers, j)
-            if away < least:
-                next_ = least
-                other = label
-                least = away
-                label = j
-            elif away < next_:
-                next_ = away
-                other = j
-        labels[i] = label
-        others[i] = other
-        contested[i] = np.sqrt(next_) - np.sqrt(least) < 2.0 * half[i]
-        f[i] = apart(mean, i, centers, label)
-        lift[i] = 0.0
-        bound[i] = 0.0
+    x = table(d, SOME)
+    scratch = floats(SOME)
+    least = floats(SOME)
+    next_ = floats(SOME)
+    own = integers(SOME)
+    other = integers(SOME)
+    for start in range(0, centre.shape[0], SOME):
+        count = min(SOME, centre.shape[0] - start)
+        _two_nearest(centre, start, count, centers, x, scratch, own, other, least, next_)
+        for i in range(count):
+            contested[start + i] = np.sqrt(next_[i]) - np.sqrt(least[i]) < 2.0 * half[start + i]
+            labels[start + i] = own[i]
+            others[start + i] = other[i]
+            f[start + i] = apart(mean, start + i, centers, own[i])
+            lift[start + i] = 0.0
+            bound[start + i] = 0.0
         if t == 0.0 or t == np.inf:
             continue
-        variance = 0.0
-        along = 0.0
-        for a in range(d):
-            variance += spread[i, a * d + a]
-            for b in range(d):
-                along += (
-                    (mean[i, a] - centers[label, a]) * spread[i, a * d + b] * (mean[i, b] - centers[label, b])
-                )
-        lift[i] = t * variance + 2.0 * t * t * along
-        length = np.sqrt(f[i])
-        z = min(t * reach[i] * (2.0 * length + reach[i]), 50.0)
-        bound[i] = z * z * z / 6.0 * np.exp(z) + t * t * variance * reach[i] * (2.0 * length + reach[i] / 2.0)
+        for i in range(start, start + count):
+            label = labels[i]
+            variance = 0.0
+            along = 0.0
+            for a in range(d):
+                variance += spread[i, a * d + a]
+                u = mean[i, a] - centers[label, a]
+                for b in range(d):
+                    along += u * spread[i, a * d + b] * (mean[i, b] - centers[label, b])
+            lift[i] = t * variance + 2.0 * t * t * along
+            length = np.sqrt(f[i])
+            z = min(t * reach[i] * (2.0 * length + reach[i]), 50.0)
+            power = 1.0 + z + z * z if z < 1.0 else np.exp(z)  # the former is the larger, and mostly there
+            bound[i] = z * z * z / 6.0 * power + t * t * variance * reach[i] * (2.0 * length + reach[i] / 2.0)
 
 
 @kernel(heavy=True)
-def sum_cells(cells, weight, centers, t, small, kept, labels, f, lift, tops, totals):
-    """Add up the cells that are kept: mass, weight, cost, first and second moments (lower half) of each cluster."""
+def sum_cells(cells, weight, centers, t, small, kept, labels, f, lift, powers, top, tops, totals):
+    """Add up the cells that are kept: mass, weight, cost, first and second moments (lower half) of each cluster.
+
+    ``powers`` are e^{t (f - top)}; they may be empty.
+    """
     _, _, mean, spread, _ = cells
     d = centers.shape[1]
     u = floats(d)
     su = floats(d)
+    known = powers.shape[0] > 0 and not small
     for i in range(mean.shape[0]):
         if kept[i]:
             tops[labels[i]] = max(tops[labels[i]], f[i])
@@ -277,10 +313,16 @@ def sum_cells(cells, weight, centers, t, small, kept, labels, f, lift, tops, tot
             here = w * np.exp(t * f[i])
             totals[j, 0] += w * np.expm1(t * f[i]) + here * lift[i]
         else:
-            here = w * np.exp(t * (f[i] - tops[j]))
+            here = w * (powers[i] if known else np.exp(t * (f[i] - tops[j])))
             totals[j, 0] += here * (1.0 + lift[i])
         for a in range(d):
             totals[j, 3 + a] += here * ((1.0 + lift[i]) * u[a] + 2.0 * t * su[a])
             for b in range(a + 1):
                 product = (1.0 + lift[i]) * u[a] * u[b] + spread[i, a * d + b]
                 totals[j, 3 + d + a * d + b] += here * (product + 2.0 * t * (su[a] * u[b] + u[a] * su[b]))
+    for j in range(totals.shape[0]):
+        if known and tops[j] > -np.inf:
+            scale = np.exp(t * (top - tops[j]))
+            totals[j, 0] *= scale
+            for a in range(3, totals.shape[1]):
+                totals[j, a] *= scale

@@ -160,7 +160,9 @@ def _sum_up(waiting: Waiting, ask: Ask, found: Found) -> Found:
         for at in range(0, len(X), CHUNK):
             part = slice(at, min(at + CHUNK, len(X)))
             one = Sums.zeros(1, k, d)
-            labels = sum_of(X[part], weights[part], ask.centers[i], ask.tilts[i], one, small=bool(ask.small[i]))
+            labels = sum_of(
+                X[part], weights[part], ask.centers[i], ask.tilts[i], one, small=bool(ask.small[i])
+            )
             _add(new, i, one, ask.tilts[i], small=bool(ask.small[i]))
             if ask.hot[i]:
                 centers = np.ascontiguousarray(ask.centers[i])
