@@ -190,7 +190,8 @@ class Grid:
         """Room for the moments of all cells, each at the beginning of a line of the processor's cache."""
         d = len(self.low)
         width = -(-(2 + d + d * (d + 1) // 2) // LINE) * LINE
-        room = np.zeros(self.count * width + LINE)
+        room = np.empty(self.count * width + LINE)  # NumPy asks for large pages only if it does not fill them
+        room[:] = 0.0
         first = -(room.ctypes.data // room.itemsize) % LINE
         return room[first : first + self.count * width].reshape(self.count, width)
 
