@@ -171,6 +171,15 @@ def take_rows(X, w, order, into, people):
         people[i] = w[order[i]]
 
 
+@inner
+def _lowest(rows, i):
+    """The lowest number of row i."""
+    lowest = np.inf
+    for a in range(rows.shape[1]):
+        lowest = min(lowest, rows[i, a])
+    return lowest
+
+
 @kernel(heavy=True)
 def note_farthest(X, w, labels, centers, far, rows):
     """Note, for each cluster and direction, the row that lies farthest out."""
@@ -178,7 +187,7 @@ def note_farthest(X, w, labels, centers, far, rows):
     sectors = far.shape[1]
     least = floats(far.shape[0])  # of each cluster: what is not farther changes nothing
     for j in range(far.shape[0]):
-        least[j] = far[j].min()
+        least[j] = _lowest(far, j)
     for i in range(X.shape[0]):
         j = labels[i]
         f = apart(X, i, centers, j)
@@ -198,7 +207,7 @@ def note_farthest(X, w, labels, centers, far, rows):
             for a in range(d):
                 rows[j, sector, a] = X[i, a]
             rows[j, sector, d] = w[i]
-            least[j] = far[j].min()
+            least[j] = _lowest(far, j)
 
 
 @inner
