@@ -127,6 +127,7 @@ def double(x):
     return x * 2.0
 
 
+@pytest.mark.skipif(not kernels.QUICK, reason="this numba compiles everything from its source")
 def test_what_was_half_compiled_is_not_compiled_from_its_source(tmp_path, monkeypatch):
     monkeypatch.setattr(kernels, "folders", lambda: iter([tmp_path]))
     found = {}

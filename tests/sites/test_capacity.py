@@ -67,7 +67,10 @@ def least_cost(D, w, least, most, plan, t):
             if np.isfinite(by_linear_program(np.where(top >= F, 0.0, np.inf), w, least[plan], most[plan])):
                 return top
         return np.inf
-    total = by_linear_program(F if t == 0 else np.expm1(t * F) / t, w, least[plan], most[plan])
+    costs = F if t == 0 else np.expm1(t * F) / t
+    unit = costs.min(axis=0).max() or 1.0  # older solvers give up on numbers of 1e80
+    costs = np.where(costs > 1e15 * unit, np.inf, costs / unit)
+    total = unit * by_linear_program(costs, w, least[plan], most[plan])
     return total / people if t == 0 else np.log1p(t * total / people) / t
 
 

@@ -36,7 +36,7 @@ def every_point(mode: str) -> tuple[csr_array, dict[tuple[float, float], int]]:
         for a, b in pairwise(points):
             pieces += [(a, b, ahead)] * (ahead > 0) + [(b, a, back)] * (back > 0)
     number = {ref: place for place, ref in enumerate(places)}
-    tails, heads = (np.array([number[int(piece[end])] for piece in pieces]) for end in (0, 1))
+    tails, heads = (np.array([number[int(piece[end])] for piece in pieces], np.int32) for end in (0, 1))
     lonlat = np.array(list(places.values()))
     metres = Geod(ellps="WGS84").inv(*lonlat[tails].T, *lonlat[heads].T)[2]
     minutes = np.maximum(0.06 * metres / np.array([piece[2] for piece in pieces]), 1e-12)
