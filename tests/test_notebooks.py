@@ -40,7 +40,7 @@ def test_texts_are_short_and_say_what_it_is(results):
         assert text.startswith(f"<{type(result).__name__}")
         assert len(text) < 240
         assert text.isprintable(), "nothing that steers a terminal"
-    assert "3 new and 1 existing facilities" in repr(results[0])
+    assert "3 new and 1 existing facility" in repr(results[0])
     assert "300 points, 300 people" in repr(results[1])
     assert f"largest_distance {results[2].largest_distance:,.0f}" in repr(results[2])
     assert "3 facilities in 2 dimensions at 3 t from 0 to 1" in repr(results[3])

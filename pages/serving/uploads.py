@@ -33,6 +33,7 @@ AT_ONCE, AT_ONCE_BY_ADDRESS = 12, 48  # uploads on their way; a shapefile has up
 SLOWEST = 10_000  # bytes per second
 ROOM = 100 * MB  # of the temporary folder that uploads leave to others
 SWEEP = 5.0  # seconds
+SAID = 20.0  # seconds for which a page says why an upload was refused: files dropped with it run the page anew
 
 
 class Refusal(Exception):  # noqa: N818  a no, not a mistake
@@ -81,7 +82,7 @@ class Ledger:
         self.peaks: Counter[str] = Counter()  # by session
         self.addresses: dict[str, str] = {}  # of sessions
         self.gone: dict[str, float] = {}  # since when
-        self.said: dict[str, str] = {}  # to sessions whose upload was refused
+        self.said: dict[str, tuple[float, str]] = {}  # when and what, to sessions whose upload was refused
 
     def held(self, session: str) -> int:
         """Bytes that Streamlit holds of a session."""
@@ -157,6 +158,14 @@ class Ledger:
                 for book in books:
                     book.pop(session, None)
 
+    def told(self, session: str) -> list[str]:
+        """What a page has to say about an upload that was refused a moment ago."""
+        when, sentence = self.said.get(session, (-SAID, ""))
+        if self.clock() - when < SAID:
+            return [sentence]
+        self.said.pop(session, None)
+        return []
+
     async def keep_sweeping(self) -> None:
         """Sweep as long as the server runs."""
         while True:
@@ -167,7 +176,7 @@ class Ledger:
         """Have the visitor's page say why an upload was refused: Streamlit's uploader shows only a number."""
         visit = self.server()._session_mgr.get_active_session_info(session)
         if visit:
-            self.said[session] = sentence
+            self.said[session] = self.clock(), sentence
             visit.session.request_rerun(None)
 
 
@@ -178,10 +187,9 @@ def ledger() -> Ledger:
 
 
 def refusals() -> list[str]:
-    """What this visitor has not been told yet about uploads that were refused."""
+    """Why the last upload of this visitor was refused, for some seconds."""
     visit = get_script_run_ctx()
-    sentence = ledger().said.pop(visit.session_id, None) if visit else None
-    return [sentence] if sentence else []
+    return ledger().told(visit.session_id) if visit else []
 
 
 def full(size: int = 0) -> bool:

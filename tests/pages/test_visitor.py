@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.serving import visitor
-from pages.serving.jobs import JobPool, asker, files, tasks
+from pages.serving.jobs import JobPool, asker, documents, files, tasks
 from pages.serving.jobs.asker import NOBODY, Asker
 from tests.pages.conftest import Opened
 
@@ -27,6 +27,7 @@ class Noting(JobPool):
 def noted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Asker]]:
     pool = Noting()
     monkeypatch.setattr(tasks, "pool", lambda: pool)
+    monkeypatch.setattr(documents, "pool", lambda: pool)
     monkeypatch.setattr(files, "readers", lambda: pool)
     monkeypatch.setattr(visitor, "network", lambda _address: "203.0.113.7")
     return pool.asked

@@ -139,7 +139,7 @@ def test_the_report_names_who_gains_and_where_sites_stand(city, plan) -> None:
     for name, site in zip(stands_in(plan, 1), shapely.points(plan.centers_lonlat(1)), strict=True):
         assert shapely.contains(squares().geometry[squares()["name"] == name].item(), site)
     page = figures.html_report(plan, 1, tell_plan(plan, 1), figures.Look(), title="City")
-    assert "Places that gain most" in page and "No place loses against today." in page
+    assert "Places that gain most" in page and "No place loses compared with today." in page
 
 
 def test_places_are_averaged_by_their_people() -> None:

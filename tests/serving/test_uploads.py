@@ -216,6 +216,20 @@ def test_files_are_gone_from_streamlits_memory_when_their_visitor_is() -> None:
     assert ledger.taken() == MB
 
 
+def test_why_an_upload_was_refused_is_said_through_the_runs_that_follow() -> None:
+    clock = [100.0]
+    ledger = book(MemoryUploadedFileManager("/x"), {"one"}, clock)
+    visit = SimpleNamespace(session=SimpleNamespace(request_rerun=lambda _: None))
+    ledger.server()._session_mgr = SimpleNamespace(get_active_session_info=lambda _: visit)
+    assert ledger.told("one") == []
+    ledger.tell("one", "Too much.")
+    for clock[0] in (100.0, 101.0, 119.0):  # other files of the same drop arrive
+        assert ledger.told("one") == ["Too much."]
+        assert ledger.told("other") == []
+    clock[0] = 120.0
+    assert ledger.told("one") == [] and not ledger.said
+
+
 def test_an_upload_that_comes_to_nothing_leaves_no_trace() -> None:
     ledger = book(MemoryUploadedFileManager("/x"), {"one"}, [0.0])
     for size in (MB, 10_000 * MB):

@@ -42,6 +42,12 @@ def wait(gate: str, progress: Progress) -> str:
     return "walked"
 
 
+def when(gate: str, progress: Progress) -> float:
+    """The time at which a gate that is waited for was found open."""
+    wait(gate, progress)
+    return time.monotonic()
+
+
 def tell(times: int, progress: Progress) -> str:
     for number in range(times):
         progress(number / times, "stepping")
