@@ -33,7 +33,7 @@ AT_ONCE, AT_ONCE_BY_ADDRESS = 12, 48  # uploads on their way; a shapefile has up
 SLOWEST = 10_000  # bytes per second
 ROOM = 100 * MB  # of the temporary folder that uploads leave to others
 SWEEP = 5.0  # seconds
-SAID = 20.0  # seconds for which a page says why an upload was refused: files dropped with it run the page anew
+SAID = 20.0  # seconds for which a page says why an upload was refused, while others of its drop arrive
 
 
 class Refusal(Exception):  # noqa: N818  a no, not a mistake
