@@ -7,7 +7,7 @@ from tests.listening import stops
 from tests.partitions.towns import country, write
 from tkm_core import TiltedKMeans, evaluate, tilted_path
 from tkm_core.clustering.streamed.cells import Cells
-from tkm_core.clustering.streamed.exact import Ask, bits, look, merging, together
+from tkm_core.clustering.streamed.exact import Ask, look, merging, together
 from tkm_core.clustering.streamed.grid import Grid, added, condense, survey
 from tkm_core.partitions import PartitionError, array_rows, over_rows
 
@@ -66,9 +66,9 @@ def test_cells_and_the_rows_that_are_looked_at_make_the_sums_of_all_rows(cells, 
     small, hot = np.array([t < 1e-3]), np.array([False])
     plain = Ask(cells.grid.frame, centers, dial, small, hot)
     some, kept, wrong = cells.summed(centers[0], t, small=bool(small[0]))
-    words = np.zeros((cells.grid.count, 1), np.uint64)
-    words[cells.numbers[some]] = 1
-    few = Ask(cells.grid.frame, centers, dial, small, hot, cells.grid, words)
+    bits = np.zeros((cells.grid.count, 1), np.uint64)
+    bits[cells.numbers[some]] = 1
+    few = Ask(cells.grid.frame, centers, dial, small, hot, cells.grid, bits)
     with over_rows(ROWS) as passes:
         whole = passes(look, merging(plain), plain).sums
         part = passes(look, merging(few), few).sums
@@ -88,39 +88,6 @@ def test_cells_and_the_rows_that_are_looked_at_make_the_sums_of_all_rows(cells, 
     if t > 0:
         city = cost[1] + np.log1p(mass[1] / PEOPLE.sum() - (not small[0])) / t
         assert abs(np.log1p((mass[0] - mass[1]) / (mass[1] + small[0] * PEOPLE.sum())) / t) <= 1e-4 * city
-
-
-def test_each_setting_sums_the_rows_of_its_own_cells(cells):
-    """With more settings than a word has bits, and rows of weight 0 left out."""
-    rng, m = np.random.default_rng(0), 70
-    wanted = rng.random((m, cells.grid.count)) < 0.05
-    centers = np.repeat(cells.grid.frame.inside(X[LIVE][:3].copy())[None], m, axis=0)
-    none = np.zeros(m, np.bool_)
-    ask = Ask(cells.grid.frame, centers, np.zeros(m), none, none, cells.grid, bits(wanted))
-    with over_rows(ROWS) as passes:
-        found = passes(look, merging(ask), ask)
-    inside = np.ascontiguousarray(cells.grid.frame.inside(X))
-    own = cells.grid.bins(inside)
-    f = ((inside[:, None] - centers[0]) ** 2).sum(axis=2)
-    for i in range(m):
-        rows = wanted[i, own]
-        weight = np.bincount(f[rows].argmin(axis=1), PEOPLE[rows], 3)
-        cost = np.bincount(f[rows].argmin(axis=1), PEOPLE[rows] * f[rows].min(axis=1), 3)
-        np.testing.assert_allclose(found.sums.clusters["weight"][i], weight, rtol=1e-12)
-        np.testing.assert_allclose(found.sums.clusters["cost"][i], cost, rtol=1e-9)
-    assert found.weight == PEOPLE.sum()
-
-
-def test_cells_widen_a_range_that_is_too_small_and_only_by_rows_that_count():
-    points = np.vstack([X[:3_000], [[90.0, 0.0], [0.0, -80.0]]])
-    people = np.append(np.ones(3_000), [0.0, 2.0])
-    with over_rows(array_rows(X[:3_000])) as passes:
-        grid = Grid.of(survey(passes))
-    with over_rows(array_rows(points, people)) as passes:
-        found = passes(condense, added, grid)
-    np.testing.assert_array_equal(found.low, [X[:3_000, 0].min(), -80.0])
-    np.testing.assert_array_equal(found.high, X[:3_000].max(axis=0))
-    assert found.sums[:, 0].sum() == 3_001
 
 
 def test_the_path_is_that_of_the_solver_in_memory():

@@ -158,19 +158,9 @@ class Frame:
             origin = np.where(high <= 2 * low, low, np.where(low >= 2 * high, high, 0.0))
         return cls(origin, unit, low, high)
 
-    @property
-    def far(self) -> float:
-        """Coordinates beyond this are moved nearer, in the solver's coordinates."""
-        return FAR * (float((self.high - self.low).max()) / self.unit or 1.0)
-
-    @property
-    def steps(self) -> tuple[Floats, float, float]:
-        """What ``inside`` subtracts, multiplies by and limits to, for compiled loops that do the same."""
-        return np.ascontiguousarray(self.origin), 1 / self.unit, self.far
-
     def inside(self, points: Floats) -> Floats:
         """Points in the solver's coordinates; points very far from all residents are moved nearer."""
-        far = self.far
+        far = FAR * (float((self.high - self.low).max()) / self.unit or 1.0)
         with np.errstate(over="ignore"):
             moved = points - self.origin if self.origin.any() else points
             scaled = in_easy_units(moved, self.unit)

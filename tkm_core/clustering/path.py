@@ -171,7 +171,9 @@ def tilted_path(
     weights = check_weights(sample_weight, len(points))
     grid = check_grid(t)
     check_clusters(n_clusters, len(points))
-    _check_criterion(criterion)
+    if criterion not in COLUMN:
+        msg = f"criterion is {criterion!r}; choose 'cluster' (the paper's tilted SSE) or 'city' (the city-wide cost)."
+        raise ValueError(msg)
     fixed = check_fixed(fixed_centers, points.shape[1])
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     framed = Framed.of(points, weights, n_clusters, fixed)
@@ -217,37 +219,24 @@ def _streamed(
     """The path for rows beyond memory: found on cells, then made exact for all t at once."""
     from tkm_core.clustering.streamed.path import condensed, finish, length_of
 
-    grid = check_grid(t)
-    fixed = check_fixed(fixed_centers, rows.n_columns)
-    _check_criterion(criterion)
     with over_rows(rows) as passes:
         known = condensed(passes, part(report, 0.0, 0.3))
         check_clusters(n_clusters, known.count)
-        check_clusters(n_clusters, len(known.X))
         length = length_of(scale, known)
-        order = np.argsort(grid, kind="stable")
         if scale is None:
-            warn_of_units(grid[order], known.scale, stacklevel=4)
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-        search = known.search(n_clusters, fixed, criterion)
-        walked = _walk(search, known.tilts(grid[order], length), grid[order], rng, part(report, 0.3, 0.9))
-        inside = np.array([each.centers for each in walked])[np.argsort(order, kind="stable")]
-        found = finish(
-            passes, known, known.outside(inside, fixed), grid, length, n_clusters, criterion,
-            part(report, 0.6, 1.0), search,
+            warn_of_units(np.sort(check_grid(t)), known.scale, stacklevel=4)
+        path = tilted_path(
+            known.X, n_clusters, t=t, criterion=criterion, sample_weight=known.weights, fixed_centers=fixed_centers,
+            scale=length, random_state=random_state, progress=part(report, 0.3, 0.6),
         )  # fmt: skip
+        found = finish(
+            passes, known, path.centers, path.t, length, n_clusters, criterion, part(report, 0.6, 1.0)
+        )
     city_cost, tilted_sse, sse = found.history.T
-    return TiltedPath(
-        t=grid, centers=found.centers, tilted_sse=tilted_sse, sse=sse, city_cost=city_cost, error=found.left,
+    return replace(
+        path, centers=found.centers, tilted_sse=tilted_sse, sse=sse, city_cost=city_cost, error=found.left,
         arrangement=found.arrangement,
     )  # fmt: skip
-
-
-def _check_criterion(criterion: str) -> None:
-    """An error unless there is such a criterion."""
-    if criterion not in COLUMN:
-        msg = f"criterion is {criterion!r}; choose 'cluster' (the paper's tilted SSE) or 'city' (the city-wide cost)."
-        raise ValueError(msg)
 
 
 def _walk(

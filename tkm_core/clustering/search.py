@@ -19,7 +19,6 @@ from tkm_core.clustering.compiled.costs import clearly_lower
 from tkm_core.clustering.compiled.kernel import address_of
 from tkm_core.clustering.covers import applies, least_radius
 from tkm_core.clustering.descent import Problem, descend_all, seeds
-from tkm_core.clustering.objective import weighted
 from tkm_core.clustering.stand_ins import cells, condense
 from tkm_core.clustering.threads import in_parallel
 from tkm_core.spread import spread
@@ -107,12 +106,8 @@ class Search:
         very far out, it is much larger than the variance of the data, and a smaller t is already strong.
         """
         X, shares = self.middle.X, self.middle.weights / self.middle.weights.sum()
-        f = ((X - [weighted(shares, column) for column in X.T]) ** 2).sum(axis=1)
-        return (
-            float(weighted(shares, f**2)) / (float(weighted(shares, f)) * (X.shape[1] + 2))
-            if f.any()
-            else 0.0
-        )
+        f = ((X - shares @ X) ** 2).sum(axis=1)
+        return float(shares @ f**2) / (float(shares @ f) * (X.shape[1] + 2)) if f.any() else 0.0
 
     @cached_property
     def walk(self) -> Problem:

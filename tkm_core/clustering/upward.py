@@ -7,7 +7,6 @@ import numpy as np
 from tkm_core.arrays import Floats
 from tkm_core.clustering.descent import Descent, Problem, descend, nearest
 from tkm_core.clustering.objective import city_cost
-from tkm_core.clustering.threads import pool
 
 ALLOWED = 1e-3  # relative: how much more such a plan may cost
 TRIED = 2  # plans of other t that are tried, besides the one to replace
@@ -48,12 +47,12 @@ def not_let_down(
             costs = [city_cost(distances[j], problem.weights, t) for j in fair]
             near = fair[np.argsort(costs, kind="stable")][:TRIED]
             others = [now[j] for j in near]
-            tasks = [
-                pool().submit(descend, problem, start, t * times, tol=1e-4, alone=True)
+            tried = [
+                descend(problem, start, t * times, tol=1e-4).centers
                 for start in (now[i], *others)
                 for times in STRONGER
             ]
-            for centers in (*others[:1], *(task.result().centers for task in tasks)):
+            for centers in (*others[:1], *tried):
                 f = nearest(problem.X, centers)[1]
                 cost = city_cost(f, problem.weights, t)
                 if cost <= affordable and f.max() <= limit:

@@ -7,7 +7,7 @@ import numpy as np
 
 from tkm_core.arrays import Floats
 
-ROWS = 1 << 16  # of one block: 1.5 MB for two coordinates and a weight, which stay near the processor
+ROWS = 1 << 18  # of one block: 6 MB for two coordinates and a weight
 
 
 class PartitionError(ValueError):

@@ -50,14 +50,13 @@ class ParquetPiece:
         try:
             with _open(self.path) as file:
                 self._check_same(file.metadata)
-                groups = list(self.groups)
                 columns = [*wanted, *([self.weight] if self.weight else [])]
-                for batch in file.iter_batches(ROWS, row_groups=groups, columns=columns, use_threads=False):
+                for batch in file.iter_batches(ROWS, row_groups=list(self.groups), columns=columns):
                     names = batch.schema.names
                     if self.geometry:
                         points = _coordinates(batch.column(names.index(self.geometry)), self.path)
                     else:
-                        points = _side_by_side([_numbers(batch.column(names.index(c))) for c in wanted])
+                        points = np.column_stack([_numbers(batch.column(names.index(c))) for c in wanted])
                     weights = _numbers(batch.column(names.index(self.weight))) if self.weight else None
                     block = Block.checked(points, weights, f"“{self.path}”", at)
                     if self.change is not None:
@@ -242,21 +241,13 @@ def _numbers(column: Any) -> Floats:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _side_by_side(columns: Sequence[Floats]) -> Floats:
-    """Columns as a table: ``np.column_stack`` in a fraction of its time."""
-    table = np.empty((len(columns[0]), len(columns)))
-    for number, column in enumerate(columns):
-        table[:, number] = column
-    return table
-
-
 def _coordinates(column: Any, path: str) -> Floats:
     """Points of a geometry column, stored as x and y or as well-known binary."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     kind = column.type
     if pa.types.is_struct(kind) and {"x", "y"} <= {kind.field(i).name for i in range(kind.num_fields)}:
-        return _side_by_side([_numbers(pc.struct_field(column, axis)) for axis in ("x", "y")])
+        return np.column_stack([_numbers(pc.struct_field(column, axis)) for axis in ("x", "y")])
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         lengths = pc.binary_length(column)
         whole = (

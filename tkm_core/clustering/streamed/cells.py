@@ -19,9 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tkm_core.arrays import Bools, Floats, Ints
-from tkm_core.clustering.compiled.passes import DIRECT_Z
 from tkm_core.clustering.compiled.records import CLUSTER
-from tkm_core.clustering.objective import weighted
 from tkm_core.clustering.streamed.compiled import judge_cells, sum_cells
 from tkm_core.clustering.streamed.grid import Grid, Moments
 
@@ -88,9 +86,9 @@ class Cells:
     def variance(self) -> float:
         """Weighted variance per axis of all rows: exact, within cells and between them."""
         total = float(self.weight.sum())
-        middle = np.array([weighted(self.weight, column) for column in self.mean.T]) / total
-        between = weighted(self.weight, ((self.mean - middle) ** 2).sum(axis=1))
-        within = weighted(self.weight, np.trace(self.spread, axis1=1, axis2=2))
+        middle = np.dot(self.weight, self.mean) / total
+        between = np.dot(self.weight, ((self.mean - middle) ** 2).sum(axis=1))
+        within = np.dot(self.weight, np.trace(self.spread, axis1=1, axis2=2))
         return float(between + within) / total / self.mean.shape[1]
 
     @cached_property
@@ -110,34 +108,13 @@ class Cells:
         contested, (f, lift, bound) = np.empty(count, np.bool_), np.empty((3, count))
         centers = np.ascontiguousarray(centers)
         judge_cells(self._table, centers, t, labels, others, contested, f, lift, bound)
-        top = float(f.max())
-        powers = np.empty(0)
         if np.isinf(t):
             rows, wrong = self._far(f, labels, others, contested, k), 0.0
-        elif t == 0:
-            rows, wrong = contested, 0.0
         else:
-            powers = np.exp(t * (f - top))
-            rows, wrong = self._doubtful(powers, top, lift, bound, contested, t)
-        if t * top > DIRECT_Z:  # those of a cluster whose farthest are near could be too small
-            powers = np.empty(0)
+            rows, wrong = self._doubtful(f, lift, bound, contested, t)
         sums = Sums.zeros(1, k, d)
         cluster, tops, totals = sums.clusters[0], np.full(k, -np.inf), np.zeros((k, 3 + d + d * d))
-        sum_cells(
-            self._table,
-            self.weight,
-            centers,
-            t,
-            bool(small),
-            ~rows,
-            labels,
-            f,
-            lift,
-            powers,
-            top,
-            tops,
-            totals,
-        )
+        sum_cells(self._table, self.weight, centers, t, bool(small), ~rows, labels, f, lift, tops, totals)
         cluster["mass"], cluster["weight"], cluster["cost"] = totals[:, :3].T
         cluster["top"] = tops
         for name in ("top", "mass"):
@@ -146,10 +123,13 @@ class Cells:
         return rows, sums, wrong
 
     def _doubtful(
-        self, powers: Floats, top: float, lift: Floats, bound: Floats, contested: Bools, t: float
+        self, f: Floats, lift: Floats, bound: Floats, contested: Bools, t: float
     ) -> tuple[Bools, float]:
         """Contested cells, and those whose bounds together would exceed the allowed error."""
-        mass = self.weight * powers * (1 + lift)
+        if t == 0:
+            return contested, 0.0
+        top = float(f.max())
+        mass = self.weight * np.exp(t * (f - top)) * (1 + lift)
         total = float(mass.sum())
         cost = top + float(np.log(total / self.weight.sum())) / t
         allowed = ERROR * t * cost * total

@@ -7,14 +7,14 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tkm_core.arrays import Bools, Floats, Ints, Labels
+from tkm_core.arrays import Bools, Floats, Labels
 from tkm_core.clustering.compiled.kernel import address_of
 from tkm_core.clustering.compiled.passes import NEAREST, find_nearest, sweep
 from tkm_core.clustering.compiled.records import City, Rule, frozen
 from tkm_core.clustering.descent import CHUNK, merge
 from tkm_core.clustering.frame import Frame
 from tkm_core.clustering.streamed.cells import Sums
-from tkm_core.clustering.streamed.compiled import find_rows, list_rows, note_farthest, take_rows
+from tkm_core.clustering.streamed.compiled import find_rows, note_farthest, take_rows
 from tkm_core.clustering.streamed.grid import Grid
 from tkm_core.partitions import Block
 
@@ -55,18 +55,6 @@ class Ask:
         """The cells that are looked at at any setting: a table so small that it stays near the processor."""
         return np.asarray(np.zeros(0, np.bool_) if self.looked_at is None else self.looked_at.any(axis=1))
 
-    @cached_property
-    def settings(self) -> tuple[Ints, Ints]:
-        """The settings at which each cell is looked at, one cell after the other, and where each cell begins."""
-        if self.looked_at is None:
-            return np.zeros(1, np.int64), np.zeros(0, np.int64)
-        some = np.flatnonzero(self.somewhere)
-        words = np.ascontiguousarray(self.looked_at[some]).astype("<u8").view(np.uint8)
-        of, settings = np.nonzero(np.unpackbits(words, axis=1, bitorder="little"))
-        counts = np.zeros(len(self.looked_at) + 1, np.int64)
-        counts[some + 1] = np.bincount(of, minlength=len(some))
-        return np.cumsum(counts), settings
-
 
 @dataclass(frozen=True)
 class Found:
@@ -103,88 +91,52 @@ def look(blocks: Iterator[Block], ask: Ask) -> Found:
     m, k, d = ask.centers.shape
     sectors = SECTORS if d == 2 else 2 * d
     found = Found(Sums.zeros(m, k, d), np.full((m, k, sectors), -1.0), np.zeros((m, k, sectors, d + 1)), 0.0)
-    waiting = Waiting.room(0, d)
+    waiting: list[tuple[Floats, Floats, NDArray[np.uint64]]] = []
     count = 0
     for block in blocks:
         found = replace(found, weight=found.weight + float(block.weights.sum()))
-        if count + len(block.X) > len(waiting.X):
-            waiting = waiting.larger(count, GATHERED + len(block.X))
-        count = _collect(block, ask, waiting, count)
+        some = _looked_at(block, ask)
+        if len(some[0]):
+            waiting.append(some)
+            count += len(some[0])
         if count >= GATHERED:
-            found, count = _sum_up(waiting.first(count), ask, found), 0
-    return _sum_up(waiting.first(count), ask, found) if count else found
+            found = _sum_up(waiting, ask, found)
+            waiting, count = [], 0
+    return _sum_up(waiting, ask, found) if waiting else found
 
 
-@dataclass(frozen=True)
-class Waiting:
-    """Rows that wait to be summed, in the solver's coordinates, with their weights and cells."""
-
-    X: Floats
-    weights: Floats
-    cells: Ints
-
-    @classmethod
-    def room(cls, count: int, d: int) -> "Waiting":
-        """Room for so many rows."""
-        return cls(np.empty((count, d)), np.empty(count), np.empty(count, np.int64))
-
-    def first(self, count: int) -> "Waiting":
-        """The first rows."""
-        return Waiting(self.X[:count], self.weights[:count], self.cells[:count])
-
-    def larger(self, count: int, room: int) -> "Waiting":
-        """The first rows, with room for more."""
-        new = Waiting.room(room, self.X.shape[1])
-        for name in ("X", "weights", "cells"):
-            getattr(new, name)[:count] = getattr(self, name)[:count]
-        return new
+def _looked_at(block: Block, ask: Ask) -> tuple[Floats, Floats, NDArray[np.uint64]]:
+    """The rows of a block that the pass has to look at, their weights, and at which settings."""
+    X, weights = np.ascontiguousarray(ask.frame.inside(block.X)), block.weights
+    if ask.grid is None or ask.looked_at is None:
+        live = weights > 0
+        everywhere = np.full((1, -(-len(ask.tilts) // WORD)), ~np.uint64(0))
+        return X[live], weights[live], np.repeat(everywhere, int(live.sum()), axis=0)
+    rows, cells = np.empty((2, len(X)), np.int64)
+    count = find_rows(X, weights, *ask.grid.lookup, ask.somewhere, rows, cells)
+    rows = rows[:count]
+    return X[rows], weights[rows], ask.looked_at[cells[:count]]
 
 
-def _collect(block: Block, ask: Ask, waiting: Waiting, count: int) -> int:
-    """Put the rows of a block that the pass has to look at behind the first ``count``; returns how many there are."""
-    if ask.grid is None:
-        live = block.weights > 0
-        more = count + int(live.sum())
-        waiting.X[count:more] = ask.frame.inside(block.X[live])
-        waiting.weights[count:more] = block.weights[live]
-        return more
-    rows, into = (frozen(block.X), frozen(block.weights)), (waiting.X, waiting.weights, waiting.cells)
-    return int(find_rows(*rows, ask.frame.steps, ask.grid.lookup, ask.somewhere, count, *into))
-
-
-def _sum_up(waiting: Waiting, ask: Ask, found: Found) -> Found:
+def _sum_up(waiting: list[tuple[Floats, Floats, NDArray[np.uint64]]], ask: Ask, found: Found) -> Found:
     """Add collected rows at every setting."""
+    X, weights, words = (np.concatenate(each) for each in zip(*waiting, strict=True))
     m, k, d = ask.centers.shape
     new = Sums.zeros(m, k, d)
-    for i, (X, weights) in enumerate(_rows_by_setting(waiting, ask)):
-        for at in range(0, len(X), CHUNK):
-            part = slice(at, min(at + CHUNK, len(X)))
+    into, people = np.empty((len(X) + 1, d)), np.empty(len(X) + 1)
+    for i in range(m):
+        count = take_rows(X, weights, words, i, into, people)
+        for at in range(0, count, CHUNK):
+            part = slice(at, min(at + CHUNK, count))
             one = Sums.zeros(1, k, d)
             labels = sum_of(
-                X[part], weights[part], ask.centers[i], ask.tilts[i], one, small=bool(ask.small[i])
+                into[part], people[part], ask.centers[i], ask.tilts[i], one, small=bool(ask.small[i])
             )
             _add(new, i, one, ask.tilts[i], small=bool(ask.small[i]))
             if ask.hot[i]:
                 centers = np.ascontiguousarray(ask.centers[i])
-                note_farthest(X[part], weights[part], labels, centers, found.far[i], found.rows[i])
+                note_farthest(into[part], people[part], labels, centers, found.far[i], found.rows[i])
     return replace(found, sums=together(ask, [found.sums, new]))
-
-
-def _rows_by_setting(waiting: Waiting, ask: Ask) -> Iterator[tuple[Floats, Floats]]:
-    """The rows to sum at each setting, and their weights; overwritten by those of the next."""
-    m, _, d = ask.centers.shape
-    if ask.grid is None:
-        yield from [(waiting.X, waiting.weights)] * m
-        return
-    first, settings = ask.settings
-    ends = np.zeros(m, np.int64)
-    order = np.empty(int((first[waiting.cells + 1] - first[waiting.cells]).sum()), np.int64)
-    list_rows(waiting.cells, first, settings, ends, order)
-    begins = np.concatenate([[0], ends[:-1]])
-    X, weights = np.empty((int((ends - begins).max(initial=0)), d)), np.empty(len(waiting.X))
-    for begin, end in zip(begins, ends, strict=True):
-        take_rows(waiting.X, waiting.weights, order[begin:end], X, weights)
-        yield X[: end - begin], weights[: end - begin]
 
 
 def rule_of(t: float, *, small: bool) -> Rule:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tkm_core.arrays import Floats, Ints
-from tkm_core.clustering.compiled.records import frozen
 from tkm_core.clustering.descent import box
 from tkm_core.clustering.frame import Frame
 from tkm_core.clustering.streamed.compiled import add_moments, find_bins
@@ -17,8 +16,7 @@ from tkm_core.partitions import Block, PartitionError, Passes, Piece, Rows
 from tkm_core.progress import Progress, silent
 
 SIDES = {1: 1 << 16, 2: 512, 3: 64}  # cells along each axis
-SLOTS, MOST_SLOTS = 16, 1 << 20  # equal parts of an axis for each cell along it: most have an edge at most
-LINE = 8  # numbers in a line of the processor's cache
+SLOTS, MOST_SLOTS = 64, 1 << 20  # equal parts of an axis for each cell along it: most lie in one cell
 ROUNDING = 1e-12  # of the range: a row so near to the edge of a part may be counted to its neighbour
 SAMPLE = 50_000  # rows sampled to place the grid; in more than three dimensions they stand for all rows
 OUTER = 2_500  # in that case, rows farthest from the middle that stand for themselves
@@ -164,16 +162,17 @@ class Grid:
         return (self.low + self.high) / 2
 
     @cached_property
-    def lookup(self) -> tuple[Floats, Floats, NDArray[np.uint16], Floats]:
-        """What the compiled loops find the cell of a row by: edges, the first, edges below parts, parts a unit."""
+    def lookup(self) -> tuple[Floats, Floats, NDArray[np.int32], Floats]:
+        """What the compiled loops find the cell of a row by: edges, the first, cells of parts, parts a unit."""
         width = np.where(self.high > self.low, self.high - self.low, 1.0)
         count = min(SLOTS * (self.edges.shape[1] + 1), MOST_SLOTS)
-        slots = np.empty((len(width), count), np.uint16)
+        slots = np.empty((len(width), count), np.int32)
         for own, edges, low, across in zip(slots, self.edges, self.low, width, strict=True):
-            cuts = low + np.linspace(0.0, 1.0, count + 1)[:-1] * across
-            own[:] = np.searchsorted(edges, cuts - ROUNDING * across)
-        beyond = np.full((len(width), 1), np.inf)
-        return np.concatenate([self.edges, beyond], axis=1), self.low, slots, count / width
+            cuts = low + np.linspace(0.0, 1.0, count + 1) * across
+            first = np.searchsorted(edges, cuts[:-1] - ROUNDING * across)
+            last = np.searchsorted(edges, cuts[1:] + ROUNDING * across)
+            own[:] = np.where(first == last, first, -1)
+        return np.ascontiguousarray(self.edges), self.low, slots, count / width
 
     @property
     def count(self) -> int:
@@ -183,22 +182,12 @@ class Grid:
     def bins(self, X: Floats) -> Ints:
         """The cell of each row, in the solver's coordinates."""
         found = np.empty(len(X), np.int64)
-        find_bins(frozen(X), (np.zeros(len(self.low)), 1.0, np.inf), self.lookup, found)
+        find_bins(X, *self.lookup, found)
         return found
 
-    def empty(self) -> Floats:
-        """Room for the moments of all cells, each at the beginning of a line of the processor's cache."""
-        d = len(self.low)
-        width = -(-(2 + d + d * (d + 1) // 2) // LINE) * LINE
-        room = np.empty(self.count * width + LINE)  # NumPy asks for large pages only if it does not fill them
-        room[:] = 0.0
-        first = -(room.ctypes.data // room.itemsize) % LINE
-        return room[first : first + self.count * width].reshape(self.count, width)
-
-    def add(self, block: Block, sums: Floats, low: Floats, high: Floats) -> None:
-        """Add rows to the moments of their cells, and widen the range from low to high to hold them."""
-        X, weights = frozen(block.X), frozen(block.weights)
-        add_moments(X, weights, self.frame.steps, self.lookup, self.middle, sums, low, high)
+    def add(self, X: Floats, weights: Floats, sums: Floats) -> None:
+        """Add rows, in the solver's coordinates, to the moments of their cells."""
+        add_moments(X, weights, *self.lookup, self.middle, sums)
 
     def boxes(self, cells: Ints) -> tuple[Floats, Floats]:
         """The lowest and highest corner of some cells."""
@@ -211,19 +200,29 @@ class Grid:
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums over the rows of each cell, as `Grid.add` makes them, and a range, as given, in which all of them lie."""
+    """Sums over the rows of each cell, as `Grid.add` makes them, and other results of the pass."""
 
     sums: Floats
-    low: Floats
+    low: Floats  # of the data, as given
     high: Floats
+    heaviest: float
 
 
 def condense(blocks: Iterator[Block], grid: Grid) -> Moments:
     """The pass that makes the cells."""
-    found = Moments(grid.empty(), grid.frame.low.copy(), grid.frame.high.copy())
+    d = len(grid.low)
+    sums = np.zeros((grid.count, 2 + d + d * (d + 1) // 2))
+    low, high, heaviest = np.full(d, np.inf), np.full(d, -np.inf), 0.0
     for block in blocks:
-        grid.add(block, found.sums, found.low, found.high)
-    return found
+        live = block.weights > 0
+        X = block.X if live.all() else block.X[live]
+        if len(X) == 0:
+            continue
+        lowest, highest = box(X)
+        low, high = np.minimum(low, lowest), np.maximum(high, highest)
+        heaviest = max(heaviest, float(block.weights.max()))
+        grid.add(grid.frame.inside(block.X), block.weights, sums)
+    return Moments(sums, low, high, heaviest)
 
 
 def added(parts: list[Moments]) -> Moments:
@@ -231,5 +230,9 @@ def added(parts: list[Moments]) -> Moments:
     sums = parts[0].sums.copy()
     for part in parts[1:]:
         sums += part.sums
-    low, high = np.min([part.low for part in parts], axis=0), np.max([part.high for part in parts], axis=0)
-    return Moments(sums, low, high)
+    return Moments(
+        sums,
+        np.min([part.low for part in parts], axis=0),
+        np.max([part.high for part in parts], axis=0),
+        max(part.heaviest for part in parts),
+    )

@@ -11,8 +11,7 @@ from tkm_core.clustering.compiled.costs import note_costs
 from tkm_core.clustering.compiled.descents import HOT_Z
 from tkm_core.clustering.compiled.passes import SMALL_Z, WIDE
 from tkm_core.clustering.descent import Descent, Problem, descend, nearest
-from tkm_core.clustering.frame import Frame, in_units_of, level_weights, tilt
-from tkm_core.clustering.search import Search
+from tkm_core.clustering.frame import Frame, in_units_of, tilt
 from tkm_core.clustering.streamed.cells import Cells, Sums
 from tkm_core.clustering.streamed.exact import Ask, Found, bits, look, merging, together
 from tkm_core.clustering.streamed.grid import (
@@ -61,21 +60,6 @@ class Condensed:
     count: int
     cells: Cells | None
 
-    def search(self, n_free: int, fixed: Floats, criterion: str) -> Search:
-        """A search on the stand-ins, with existing facilities in the coordinates of the data."""
-        problem = Problem.of(self.frame.inside(self.X), level_weights(self.weights), n_free)
-        return Search(problem, self.frame.inside(fixed), criterion)
-
-    def tilts(self, t: Floats, length: float) -> Floats:
-        """The values of t, in units of 1/``length``², in the solver's coordinates."""
-        return np.array([tilt(each, self.frame.unit / length) if each else 0.0 for each in t])
-
-    def outside(self, inside: Floats, fixed: Floats) -> Floats:
-        """Facilities at several settings in the coordinates of the data, the existing ones exactly as given."""
-        free = inside.shape[1] - len(fixed)
-        moved = np.stack([self.frame.outside(each[:free]) for each in inside])
-        return np.concatenate([moved, np.broadcast_to(fixed, (len(inside), *fixed.shape))], axis=1)
-
 
 def condensed(passes: Passes, report: Progress = silent) -> Condensed:
     """Stand-ins for all rows: the means of cells, or in more than three dimensions every m-th row."""
@@ -103,7 +87,7 @@ def _cells(passes: Passes, found: Survey, report: Progress) -> tuple[Grid, Cells
     for _ in range(2):
         grid = Grid.of(found)
         moments = passes(condense, added, grid, report, "Condensing the rows to cells")
-        if not moments.sums[:, 0].any():
+        if not np.isfinite(moments.low).all():
             msg = f"{passes.rows.name} has no rows with a weight above 0; at least one resident must count."
             raise PartitionError(msg)
         if (moments.low >= found.low).all() and (moments.high <= found.high).all():
@@ -134,26 +118,26 @@ def finish(
     n_free: int,
     criterion: str,
     report: Progress = silent,
-    search: Search | None = None,
 ) -> Finished:
     """An exact pass for all t at once, and another at those t where a step is left; the better of the two stays.
 
     On the cells of a grid, plans are settled first, and one further pass is enough; on a sample there may be several.
 
-    ``centers`` (m, k + f, d) and ``length``, the unit for t, are in the coordinates of the data. ``search`` is that of
-    `Condensed.search`, if it was made already.
+    ``centers`` (m, k + f, d) and ``length``, the unit for t, are in the coordinates of the data.
     """
     frame = known.frame
     inside = np.stack([frame.inside(each) for each in centers])
-    tilts = known.tilts(t, length)
+    tilts = np.array([tilt(each, frame.unit / length) if each else 0.0 for each in t])
     most, arrangement = AGAIN, np.zeros(len(tilts), np.int64)
     chosen = np.zeros(len(tilts), np.bool_)  # plans that stay as they are
     if known.cells is None:
         most = AGAIN_SAMPLED
     if n_free:
-        search = search or known.search(n_free, centers[0, n_free:], criterion)
-        hot = _hot(known, inside, tilts)
-        inside, arrangement, chosen = settled(search, inside, tilts, hot, part(report, 0.0, 0.2))
+        hot, points = _hot(known, inside, tilts), frame.inside(known.X)
+        stage = part(report, 0.0, 0.2)
+        inside, arrangement, chosen = settled(
+            points, known.weights, inside, tilts, hot, n_free, criterion, stage
+        )
     stages = [
         part(report, 0.2 + 0.8 * i / (most + 1), 0.2 + 0.8 * (i + 1) / (most + 1)) for i in range(most + 1)
     ]
@@ -169,8 +153,10 @@ def finish(
         scale[open_] = np.where(lower, 1.0, scale[open_] / 4)
         best = best.with_lower(again, open_[lower], lower)
     report(1.0, "Done")
+    fixed = centers[:, n_free:]
+    outside = np.stack([frame.outside(each[:n_free]) for each in best.centers])
     return Finished(
-        known.outside(best.centers, centers[0, n_free:]),
+        np.concatenate([outside, fixed], axis=1),
         in_units_of(best.history, frame.unit, 2, "The tilted cost"),
         best.left,
         best.wrong,
