@@ -79,6 +79,7 @@ def distances(
     alone = evaluation is before  # today's situation: a single line without comparison
     if alone:
         lines = [(evaluation, colors.accent, "", escape(heading))]
+    room = 0.022 * max(len(heading), len("this plan"))  # of the width, for the longer name
     for one, color, dash, name in lines:
         share = cumulative(one.distance, weights, edges)
         traces.append(
@@ -95,7 +96,6 @@ def distances(
         )
         end = one.largest_distance / metres
         traces.append(mark([end], [100], colors.page if dash else color, color, f"farthest, {name}", 9))
-        room = 0.022 * max(len(heading), len("this plan"))  # of the width, for the longer name
         notes.append(_end_note(end, name, color, evaluation, before, one, look, room))
     shapes = []
     if standard is not None and evaluation.share_within is not None and before.share_within is not None:

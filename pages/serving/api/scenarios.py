@@ -111,10 +111,7 @@ def _file(caller: Calls, name: str, file: str, progress: Progress) -> bytes:
         return store().plan_of(caller.actor, name)
     found, place, plan, i = cities.reopened(caller.actor, name, progress)
     if file == REPORT:
-        look, told = (
-            Look(people=place.people),
-            {"title": f"{place.title}: {found.name}", "source": place.source},
-        )
-        return documents.report(("scenario", name), plan, i, look, told, progress)
+        told = {"title": f"{place.title}: {found.name}", "source": place.source}
+        return documents.report(("scenario", name), plan, i, Look(people=place.people), told, progress)
     what, _, suffix = file.partition(".")
     return documents.table(("scenario", name), plan, i, what, suffix, progress)
