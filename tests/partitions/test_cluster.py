@@ -1,11 +1,7 @@
 """Faults of a cluster, with real worker processes: the result is the right one, or a sentence says why not."""
 
-import os
 import socket
-import subprocess
-import sys
 import time
-from pathlib import Path
 from threading import Thread
 
 import dask
@@ -13,6 +9,8 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
+from benchmarks.serving import free_port
+from tests.partitions.hosts import start
 from tests.partitions.passes import (
     added,
     counted,
@@ -23,12 +21,11 @@ from tests.partitions.passes import (
     summed,
     waiting,
 )
-from tests.partitions.towns import country, write
+from tests.partitions.towns import country, in_many_runs, write
 from tkm_core import evaluate, tilted_path
 from tkm_core.partitions import PartitionError, Passes, array_rows, cluster_client, over_rows, rows_of
 from tkm_core.partitions import cluster as clusters
 
-ROOT = Path(__file__).parents[2]
 X, PEOPLE = country(20_000)
 EXPECTED = [*X.sum(axis=0), PEOPLE.sum()]
 
@@ -140,18 +137,10 @@ def test_a_slow_worker_is_given_less(client):
     names = [str(worker["name"]) for worker in client.scheduler_info()["workers"].values()]
     done = Passes(array_rows(X, PEOPLE, rows=500), client)(slow_on_one, counted, names[0])
     assert sum(done.values()) == 1  # so few rows are one run
-    many = rows_of_many_runs()
+    many = in_many_runs(X[:300])
     done = Passes(many, client)(slow_on_one, counted, names[0])
     assert sum(done.values()) == len(many.pieces)
     assert done[names[1]] > 2 * done.get(names[0], 0)
-
-
-def rows_of_many_runs():
-    """Partitions of unknown length: each is a run of its own."""
-    import dask.dataframe as dd
-    import pandas as pd
-
-    return rows_of(dd.from_pandas(pd.DataFrame({"x": X[:300, 0], "y": X[:300, 1]}), npartitions=24))
 
 
 def test_who_stops_listening_stops_the_workers(client, tmp_path):
@@ -188,23 +177,6 @@ def endless_rows():
     from tkm_core.partitions import Rows
 
     return Rows("endless", 2, (EndlessPiece(), EndlessPiece()))
-
-
-def start(*arguments, folder=ROOT):
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
-    return subprocess.Popen(
-        [sys.executable, "-m", "dask", *arguments],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def test_a_scheduler_that_goes_away_and_comes_back(files, tmp_path):
@@ -258,3 +230,11 @@ def test_workers_without_us_and_schedulers_without_workers_get_a_sentence(files,
         for process in processes:
             process.kill()
             process.wait()
+
+
+def test_an_address_where_nobody_speaks_dask_gets_a_sentence(monkeypatch):
+    monkeypatch.setattr(clusters, "CONNECT", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(PartitionError, match="No Dask scheduler answers at"), cluster_client(address):
+            pass

@@ -62,6 +62,44 @@ def test_files_on_object_storage(tmp_path):
         store.rm("/bucket", recursive=True)
 
 
+def test_object_storage_out_of_order(tmp_path, monkeypatch):
+    """Clients of object storage have errors of their own, some without a word."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    class EndpointError(Exception):
+        pass
+
+    def away(*_, **__):
+        raise EndpointError
+
+    write(tmp_path, X, PEOPLE, files=1)
+    store = MemoryFileSystem()
+    store.put(str(tmp_path), "/bucket/homes", recursive=True)
+    try:
+        rows = rows_of("memory://bucket/homes", "people")
+        monkeypatch.setattr(MemoryFileSystem, "_open", away)
+        with pytest.raises(
+            PartitionError, match=r"part-0.parquet” cannot be read from row 0 on: EndpointError\."
+        ):
+            gathered(rows)
+        with pytest.raises(
+            PartitionError, match=r"part-0.parquet” is not a readable Parquet file: EndpointError"
+        ):
+            rows_of("memory://bucket/homes", "people")
+        monkeypatch.setattr(MemoryFileSystem, "find", away)
+        with pytest.raises(
+            PartitionError, match=r"homes” cannot be listed: EndpointError\. Check the address"
+        ):
+            rows_of("memory://bucket/homes", "people")
+        with pytest.raises(
+            PartitionError, match=r"cannot be listed: .*nosuch.* the package for this storage"
+        ):
+            rows_of("nosuch://bucket/homes", "people")
+    finally:
+        monkeypatch.undo()
+        store.rm("/bucket", recursive=True)
+
+
 def test_partitions_in_folders_and_chosen_columns(tmp_path):
     table = pa.table(
         {"y": X[:, 1], "x": X[:, 0], "people": PEOPLE.astype(int), "town": np.arange(5_000) // 1_700}

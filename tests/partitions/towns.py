@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tkm_core.partitions import Rows, rows_of
+
 
 def country(n=60_000, seed=0):
     """Coordinates and weights: a dozen towns of different size, farms between them, and some empty homes."""
@@ -21,3 +23,13 @@ def write(folder: Path, X, weights, files=3, group=7_000, **extra) -> str:
         table = pd.DataFrame({"x": X[rows, 0], "y": X[rows, 1], "people": weights[rows]})
         table.to_parquet(folder / f"part-{number}.parquet", row_group_size=group, **extra)
     return str(folder / "part-*.parquet")
+
+
+def in_many_runs(X, weights=None) -> Rows:
+    """The same as partitions of unknown length: each is a run of its own."""
+    import dask.dataframe as dd
+
+    table = pd.DataFrame({"x": X[:, 0], "y": X[:, 1]} | ({} if weights is None else {"people": weights}))
+    rows = rows_of(dd.from_pandas(table, npartitions=24), None if weights is None else "people")
+    assert rows is not None
+    return rows

@@ -1,12 +1,15 @@
 """Passes on a Dask cluster: version checks, lost workers and schedulers, and cancellation."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from dask.delayed import delayed
-from distributed import Client, get_worker
+from distributed import Client, Security, get_worker
+from distributed.comm import connect
 from distributed.scheduler import KilledWorker
 
 from tkm_core.partitions.block import PartitionError
@@ -31,6 +34,8 @@ class SchedulerLostError(Exception):
 def connected(address: str) -> Iterator[Client]:
     """A client of the scheduler at an address, after checking its workers."""
     try:
+        with ThreadPoolExecutor(1) as thread:  # in a notebook, this one has a loop that is running
+            thread.submit(asyncio.run, _shake_hands(address)).result()
         client = Client(address, timeout=CONNECT, set_as_default=False, name="evenreach")
     except (OSError, ValueError, TimeoutError) as error:
         msg = f"No Dask scheduler answers at {address}. Start one (dask scheduler), or check the address."
@@ -42,6 +47,13 @@ def connected(address: str) -> Iterator[Client]:
     finally:
         with suppress(Exception):
             client.close()
+
+
+async def _shake_hands(address: str) -> None:
+    """Raise TimeoutError if a program listens at an address but says nothing: a client would wait for ever."""
+    security = Security().get_connection_args("client")
+    comm = await asyncio.wait_for(connect(address, timeout=CONNECT, **security), CONNECT)
+    await comm.close()
 
 
 def await_workers(client: Client) -> None:

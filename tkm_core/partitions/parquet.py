@@ -24,6 +24,16 @@ WKB_POINT = 21  # bytes: byte order, type, x, y
 FAILURES = (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError)
 
 
+def _failures(path: str) -> tuple[type[Exception], ...]:
+    """What reading a file may raise: the clients of object storage have errors of their own."""
+    return (Exception,) if "://" in path else FAILURES
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what an error says, or its kind if it says nothing."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200].rstrip(".")
+
+
 @dataclass(frozen=True)
 class ParquetPiece:
     """Some row groups of one file."""
@@ -65,9 +75,9 @@ class ParquetPiece:
                     at += len(batch)
         except PartitionError:
             raise
-        except FAILURES as error:
+        except _failures(self.path) as error:
             msg = (
-                f"“{self.path}” cannot be read from row {at:,} on: {str(error).strip().splitlines()[0][:200]}. "
+                f"“{self.path}” cannot be read from row {at:,} on: {_reason(error)}. "
                 "Repair or remove it; nothing is planned without it."
             )
             raise PartitionError(msg) from error
@@ -93,8 +103,8 @@ def parquet_rows(asked: ParquetRows) -> Rows:
         try:
             with _open(path) as file:
                 meta, schema = file.metadata, file.schema_arrow
-        except FAILURES as error:
-            msg = f"“{path}” is not a readable Parquet file: {str(error).strip().splitlines()[0][:200]}."
+        except _failures(path) as error:
+            msg = f"“{path}” is not a readable Parquet file: {_reason(error)}."
             raise PartitionError(msg) from error
         if chosen is None:
             chosen = _choose(asked, schema, path)
@@ -134,8 +144,8 @@ def head_of(path: str | Sequence[str], count: int) -> tuple[str, pa.Table]:
             batch = next(file.iter_batches(count), None)
             table = file.schema_arrow.empty_table() if batch is None else pa.Table.from_batches([batch])
             return first, table.replace_schema_metadata(file.schema_arrow.metadata)
-    except FAILURES as error:
-        msg = f"“{first}” is not a readable Parquet file: {str(error).strip().splitlines()[0][:200]}."
+    except _failures(first) as error:
+        msg = f"“{first}” is not a readable Parquet file: {_reason(error)}."
         raise PartitionError(msg) from error
 
 
@@ -147,12 +157,14 @@ def _several(path: str | Sequence[str]) -> list[str]:
 def _files(path: str) -> list[str]:
     """The files of a path, a folder or a glob, in order."""
     if "://" in path:
-        import fsspec
-
-        system, root = fsspec.core.url_to_fs(path)
-        found = system.glob(root) if has_magic(root) else [root]
-        inside = [one for root in found for one in (system.find(root) if system.isdir(root) else [root])]
-        files = [system.unstrip_protocol(one) for one in inside]
+        try:
+            files = _stored(path)
+        except Exception as error:
+            msg = (
+                f"“{path}” cannot be listed: {_reason(error)}. Check the address, the "
+                "credentials, and that the package for this storage is installed (s3fs for s3://)."
+            )
+            raise PartitionError(msg) from error
     else:
         found = sorted(glob(path, recursive=True)) if has_magic(path) else [path]  # noqa: PTH207  absolute too
         inside = []
@@ -173,6 +185,16 @@ def _files(path: str) -> list[str]:
         )
         raise PartitionError(msg)
     return files
+
+
+def _stored(path: str) -> list[str]:
+    """The files of an address on object storage: a file, a folder or a glob."""
+    import fsspec
+
+    system, root = fsspec.core.url_to_fs(path)
+    found = system.glob(root) if has_magic(root) else [root]
+    inside = [one for root in found for one in (system.find(root) if system.isdir(root) else [root])]
+    return [system.unstrip_protocol(one) for one in inside]
 
 
 @lru_cache(maxsize=8)
