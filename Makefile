@@ -1,21 +1,28 @@
-# make run: the app on a sample city.  make test: every check and test.  make docs: the documentation, out/docs/index.html.
+# make run: the app on a sample city.  make test: the checks and tests for every change.  make docs: the documentation, out/docs/index.html.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+TESTS :=
 TOOLS := .venv-tools
 DOCS := .venv-docs
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONDONTWRITEBYTECODE # with it, each of the many processes that tests start compiles the app's sources anew
 # Only files whose hash the lock names, and only wheels: building from source would fetch build tools that no lock holds.
 INSTALL := pip install --quiet --require-hashes --only-binary :all: -r
 
-.PHONY: run test lint lint-js coverage browser docs pictures bench fuzz hooks intermediate lock versions audit dist clean
+.PHONY: run test nightly lint lint-js coverage browser docs pictures bench fuzz hooks intermediate lock versions audit dist clean
 
 run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
 
 # What fails beside other tests is tried once more with the machine to itself; what fails again is broken.
 test: $(VENV)/.installed-dev browser lint
-	$(BIN)/python -m pytest || $(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none
+	$(PYTEST) $(TESTS) || $(PYTEST) $(TESTS) -n 0 --last-failed --last-failed-no-failures none
+
+# Also the tests that take long: faults, attacks and long work, mostly in a browser or with several servers.
+nightly: TESTS := -m ""
+nightly: test
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -29,7 +36,7 @@ lint-js:
 # Which lines the tests reach: a table here, and line by line in out/coverage/index.html.
 coverage: $(VENV)/.installed-dev browser
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest -m ""
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report

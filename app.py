@@ -56,8 +56,9 @@ def main() -> None:
         for number, (url, title, render) in enumerate(PAGES)
     }
     state.visit().pages = pages
+    problems = address.read()
     chosen = st.navigation(list(pages.values()), position="top")
-    for problem in address.read():
+    for problem in problems:
         notices.add(f"This link is not quite right: {problem}. The usual setting is used instead.")
     for refusal in uploads.refusals():
         notices.add(refusal)

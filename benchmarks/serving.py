@@ -1,28 +1,33 @@
 """Start a server on a free local port, for benchmarks and tests."""
 
 import os
+import secrets
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Self
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 300.0  # allowed for the start on a busy machine; a server that ends is noticed at once
+FIRST_PORT, LAST_PORT = 15_000, 32_000
 STREAMLIT = ("--server.headless", "true", "--server.fileWatcherType", "none")
 
 
 def free_port() -> int:
-    """A free port.
+    """A free port, below those that the system gives to outgoing connections: none of them can take it meanwhile.
 
-    >>> 1024 <= free_port() < 65536
+    >>> FIRST_PORT <= free_port() < LAST_PORT
     True
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    while True:
+        port = FIRST_PORT + secrets.randbelow(LAST_PORT - FIRST_PORT)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Server:
@@ -86,8 +91,13 @@ class Server:
                 return
             except OSError:
                 time.sleep(0.1)
+        code = self.process.poll()
         self.stop()
-        msg = f"The server did not answer within {SECONDS:g} s."
+        msg = (
+            f"The server did not answer within {SECONDS:g} s."
+            if code is None
+            else f"The server ended: {code}."
+        )
         raise RuntimeError(msg)
 
     def stop(self) -> None:

@@ -205,6 +205,9 @@ def read() -> list[str]:
 
     An address without parameters never resets work: moving to another page starts with one. When the address
     changes on the same page (back, forward), what it names is taken over and the rest goes back to its default.
+
+    Call it before ``st.navigation``: the browser then hears of the parameters before it moves, and moving to another
+    page is one step of its history. Otherwise it may be two, and whoever goes back has to do so twice.
     """
     told = st.query_params.to_dict()
     seen = state.visit().address
@@ -223,6 +226,8 @@ def read() -> list[str]:
     for name, field in FIELDS.items():
         put(name, state.widget(HELD[name], field.default))  # keeps it while its widget is not on the page
     state.visit().address = told
+    if seen and not told:
+        write()
     return problems
 
 

@@ -44,7 +44,9 @@ def words(page: Page) -> str:
 FIELDS = ("dataset", "show", "k", "t", "units", "standard", "colour", "ground", "x", "y")
 
 
-@pytest.mark.parametrize("path", ["/", "/data", "/guide"])
+@pytest.mark.parametrize(
+    "path", ["/", *(pytest.param(page, marks=pytest.mark.nightly) for page in ("/data", "/guide"))]
+)
 def test_an_address_cannot_put_links_on_a_page(visit: Visit, path: str) -> None:
     short = [
         "[Log in](//e.example)",
@@ -69,6 +71,7 @@ def brought(page: Page, uploader: str, name: str, content: bytes, kind: str = "t
     )
 
 
+@pytest.mark.nightly
 def test_an_upload_cannot_put_links_on_any_page(visit: Visit) -> None:
     features = [
         {
@@ -122,6 +125,7 @@ def test_an_upload_cannot_put_links_on_any_page(visit: Visit) -> None:
         assert "www.e.example homes" in words(page) or path == "/lab"
 
 
+@pytest.mark.nightly
 def test_a_plan_file_cannot_put_links_on_a_page(visit: Visit) -> None:
     city = load_sample("san-francisco")
     kept = Existing(city.lonlat[:2].copy(), (EVIL[:200], "www.e.example"), Report())

@@ -3,11 +3,14 @@
 import itertools
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit, settled
 from tests.browser.test_visit import violations
 from tkm_core.figures.palette import contrast
+
+pytestmark = pytest.mark.nightly
 
 
 def run(page: Page, experiment: str) -> None:

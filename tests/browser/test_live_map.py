@@ -34,6 +34,7 @@ TURN = """async node => {
 }"""
 
 
+@pytest.mark.nightly
 def test_every_setting_is_drawn_and_told_as_python_says(visit: Visit, plan: Plan) -> None:
     page = visit("/?units=mi")
     ready(page)
@@ -269,7 +270,7 @@ def test_a_plan_with_rules_is_shown_as_python_worked_it_out(visit: Visit, maps: 
 
 def test_a_street_map_that_cannot_be_reached_is_told(visit: Visit, maps: str) -> None:
     page = visit("/", base=maps)
-    page.context.route("**/nowhere.json", lambda route: route.abort())
+    page.route("**/nowhere.json", lambda route: route.abort())
     page.goto(f"{maps}/?web=1")
     expect(page.locator(".live-map .remark")).to_contain_text("cannot be reached")
     laid(page)

@@ -3,12 +3,15 @@
 import re
 
 import numpy as np
+import pytest
 from playwright.sync_api import WebSocketRoute, expect
 
 from tests.browser.conftest import Visit, drag, heard, laid, leave, settled, state
 from tests.waiting import until
 from tkm_core.planning import Plan
 from tkm_core.wording import dial_text
+
+pytestmark = pytest.mark.nightly
 
 
 def test_nothing_snaps_back_while_the_server_is_slow(visit: Visit, maps: str, plan: Plan) -> None:
@@ -60,7 +63,7 @@ def test_a_lost_connection_loses_nothing(visit: Visit, maps: str, plan: Plan) ->
         open_.append(route)
 
     page = visit("/guide", base=maps)
-    page.context.route_web_socket(re.compile("stream"), relay)
+    page.route_web_socket(re.compile("stream"), relay)
     page.goto(f"{maps}/?t=0")
     laid(page)
     settled(page)

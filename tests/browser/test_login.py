@@ -9,6 +9,8 @@ from benchmarks.serving import Server, free_port
 from tests.browser.conftest import drawn, settled
 from tests.browser.provider import CLIENT, Provider
 
+pytestmark = pytest.mark.nightly
+
 HOMES = b"lon,lat\n" + b"".join(b"13.%d,52.%d\n" % (300 + n, 400 + n * 7 % 50) for n in range(60))
 
 

@@ -9,6 +9,8 @@ from playwright.sync_api import expect
 from pages.shared.background import LOOK
 from tests.browser.conftest import LIVE, Visit, close_window, ready, settled
 
+pytestmark = pytest.mark.nightly
+
 
 def test_another_window_may_follow_the_downloads_of_a_large_city(visit: Visit) -> None:
     page = visit("/?dataset=generated-12k&k=3")

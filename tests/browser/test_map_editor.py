@@ -142,6 +142,7 @@ def test_everything_can_be_drawn_with_the_keyboard_and_axe_finds_nothing(page: P
     assert drawn(page)["tool"] == "look"
 
 
+@pytest.mark.nightly
 def test_quick_edits_on_a_slow_server_are_all_followed(visit: Visit, maps: str) -> None:
     page = visit("/editor?slow=1", base=maps)
     expect(page.locator(".live-map[data-ground=laid]")).to_have_count(1)

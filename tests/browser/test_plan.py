@@ -125,6 +125,7 @@ def test_budget_and_suggestion_set_the_dial(visit: Visit) -> None:
     assert page.url != at_budget
 
 
+@pytest.mark.nightly
 def test_play_turns_everything_together_and_can_be_paused_in_a_slow_browser(visit: Visit, plan: Plan) -> None:
     page = visit("/?t=0")
     ready(page)
@@ -175,6 +176,7 @@ def test_colours_units_and_layers(visit: Visit) -> None:
     assert not np.array_equal(before, picture(page))
 
 
+@pytest.mark.nightly
 def test_no_network_for_tiles_still_draws(visit: Visit) -> None:
     page = visit()
     ready(page)
@@ -246,6 +248,7 @@ def ask_for(page: Page, k: int) -> None:
     page.locator(".st-key-k input").press("Enter")
 
 
+@pytest.mark.nightly
 def test_long_work_can_be_stopped_and_carried_on(visit: Visit, server: Server) -> None:
     page = visit("/?dataset=generated-3k&k=2")
     ready(page)

@@ -86,6 +86,7 @@ def test_bad_file_gets_a_sentence(visit: Visit) -> None:
     assert "Traceback" not in page.locator("body").inner_text()
 
 
+@pytest.mark.nightly
 def test_a_planner_with_a_phone_brings_residents_and_what_exists(visit: Visit) -> None:
     page = visit("/data?k=2", width=390, height=844)
     expect(page.get_by_role("button", name="Towns around Toulouse")).to_be_visible()
@@ -133,7 +134,9 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize(
+    "path", [page if page == "/" else pytest.param(page, marks=pytest.mark.nightly) for page in PAGES]
+)
 def test_axe_finds_nothing(visit: Visit, path: str) -> None:
     page = visit(path)
     for theme in ("light", "dark"):
@@ -149,6 +152,7 @@ def test_axe_finds_nothing(visit: Visit, path: str) -> None:
             assert violations(page) == [], theme
 
 
+@pytest.mark.nightly
 def test_axe_finds_nothing_in_what_opens_in_the_dark(visit: Visit) -> None:
     page = visit(theme="dark")
     ready(page)
@@ -165,7 +169,7 @@ def test_axe_finds_nothing_in_what_opens_in_the_dark(visit: Visit) -> None:
             close_window(page)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
 def test_axe_finds_nothing_in_what_was_understood(visit: Visit, theme: str) -> None:
     page = visit("/data", theme=theme)
     page.locator(".st-key-upload input[type=file]").set_input_files(

@@ -110,6 +110,7 @@ def run(code, folder):
     return done.stdout.strip(), done.stderr.strip()
 
 
+@pytest.mark.nightly
 def test_machine_code_is_kept_said_once_and_made_anew_when_damaged(tmp_path):
     code = (
         "import numpy as np; from tkm_core.clustering import nearest; "

@@ -105,6 +105,7 @@ def sites(app: AppTest) -> list[list[float]]:
     return live(app).sites()
 
 
+@pytest.mark.nightly
 def test_a_forged_plan_file_changes_no_page_of_anybody_else(opened: Opened, honest: Plan) -> None:
     before = visit_all(opened(**CITY))
     accepted = 0

@@ -115,6 +115,7 @@ def test_another_version_on_the_workers_is_refused(client, monkeypatch):
         Passes(array_rows(X), client)(summed, added)
 
 
+@pytest.mark.nightly
 def test_a_worker_out_of_memory_gets_a_sentence(files):
     settings = {
         "distributed.scheduler.allowed-failures": 0,
@@ -133,6 +134,7 @@ def test_a_worker_out_of_memory_gets_a_sentence(files):
         Passes(rows_of(files, "people"), client)(greedy, added)
 
 
+@pytest.mark.nightly
 def test_a_slow_worker_is_given_less(client):
     names = [str(worker["name"]) for worker in client.scheduler_info()["workers"].values()]
     done = Passes(array_rows(X, PEOPLE, rows=500), client)(slow_on_one, counted, names[0])
@@ -179,6 +181,7 @@ def endless_rows():
     return Rows("endless", 2, (EndlessPiece(), EndlessPiece()))
 
 
+@pytest.mark.nightly
 def test_a_scheduler_that_goes_away_and_comes_back(files, tmp_path):
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
@@ -206,6 +209,7 @@ def test_a_scheduler_that_goes_away_and_comes_back(files, tmp_path):
             process.wait()
 
 
+@pytest.mark.nightly
 def test_workers_without_us_and_schedulers_without_workers_get_a_sentence(files, tmp_path, monkeypatch):
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"

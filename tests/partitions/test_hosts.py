@@ -14,6 +14,8 @@ from tests.waiting import until
 from tkm_core import tilted_path
 from tkm_core.partitions import over_rows
 
+pytestmark = pytest.mark.nightly
+
 X, PEOPLE = country(3_000)
 QUICK = "12s"  # instead of half a minute, after which silence counts as a loss; Dask takes no less
 

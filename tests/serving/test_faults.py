@@ -17,6 +17,8 @@ from benchmarks import load
 from tests.serving.test_server import Running, answers
 from tests.waiting import PATIENCE, finish, until
 
+pytestmark = pytest.mark.nightly
+
 TOO_LARGE = "dataset=generated-2m&k=30"
 DAY = 86_400
 # what the server's Python imports at its start: its clock is off by as many seconds as a file says

@@ -146,6 +146,7 @@ def test_the_address_is_right_when_turns_are_quicker_than_it(server: Running) ->
     assert finish(written()) == ["k=3&t=0.3", "k=3"]
 
 
+@pytest.mark.nightly
 def test_a_browser_that_goes_away_takes_its_work_with_it(server: Running) -> None:
     async def come_and_go() -> None:
         async with load.visits(server.port, 1, "dataset=generated-1m&k=40") as (one,):

@@ -75,6 +75,7 @@ def saved(team: Team) -> dict[str, Any]:
     return {**made.json(), "loose": town.json()["token"]}
 
 
+@pytest.mark.nightly
 def test_what_one_server_takes_in_opens_on_the_other(team: Team) -> None:
     one = saved(team)
     key = one["project_key"]
@@ -106,6 +107,7 @@ def test_what_one_server_takes_in_opens_on_the_other(team: Team) -> None:
     assert team.call(0, "GET", f"/datasets/{copy}", key=key).status_code == 404, "its data went with it"
 
 
+@pytest.mark.nightly
 def test_while_the_database_is_away_servers_say_so_and_plan_on(team: Team) -> None:
     if team.database is None:  # a file cannot stop
         return
@@ -125,6 +127,7 @@ def test_while_the_database_is_away_servers_say_so_and_plan_on(team: Team) -> No
         until(lambda number=number: team.call(number, "GET", path, key=key).status_code == 200)  # type: ignore[misc]
 
 
+@pytest.mark.nightly
 def test_a_server_that_is_killed_takes_nothing_along(team: Team) -> None:
     """The last test here: one server is gone afterwards."""
     one = saved(team)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from dask.delayed import delayed
 from distributed import Client, Security, get_worker
-from distributed.comm import connect
+from distributed.comm.core import connect
 from distributed.scheduler import KilledWorker
 
 from tkm_core.partitions.block import PartitionError
