@@ -16,6 +16,9 @@ INSTALL := pip install --quiet --require-hashes --only-binary :all: -r
 run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
 
+# Three processes share two cores: threads of one that wait for each other would only keep the others from working.
+test: export OPENBLAS_NUM_THREADS := 1
+test: export OMP_NUM_THREADS := 1
 # What fails beside other tests is tried once more with the machine to itself; what fails again is broken.
 test: $(VENV)/.installed-dev browser lint
 	$(PYTEST) $(TESTS) || $(PYTEST) $(TESTS) -n 0 --last-failed --last-failed-no-failures none

@@ -146,6 +146,7 @@ def test_a_plan_file_cannot_put_links_on_a_page(visit: Visit) -> None:
             assert not live(page)
 
 
+@pytest.mark.nightly
 def test_tooltips_say_what_a_facility_is_and_names_are_text(visit: Visit) -> None:
     page = visit("/data?dataset=san-francisco&k=2&t=0")
     city = load_sample("san-francisco")

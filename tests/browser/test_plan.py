@@ -201,6 +201,7 @@ def test_phone_shows_sentence_dial_and_map_first(visit: Visit) -> None:
     assert wide <= 390
 
 
+@pytest.mark.nightly
 def test_downloads_open_again(visit: Visit, tmp_path) -> None:
     page = visit("/?k=4&t=1")
     ready(page)

@@ -16,6 +16,7 @@ MESSY = (
 ).encode("cp1252", errors="ignore")
 
 
+@pytest.mark.nightly
 def test_cold_deep_link_goes_through_the_frame(visit: Visit) -> None:
     with Server(plain=True) as fresh:
         page = visit("/guide?k=4", base=fresh.url)
@@ -169,7 +170,8 @@ def test_axe_finds_nothing_in_what_opens_in_the_dark(visit: Visit) -> None:
             close_window(page)
 
 
-@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_in_what_was_understood(visit: Visit, theme: str) -> None:
     page = visit("/data", theme=theme)
     page.locator(".st-key-upload input[type=file]").set_input_files(

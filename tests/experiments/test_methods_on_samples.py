@@ -26,6 +26,7 @@ def slow_sse(X, centers):
     return sum(min(sum((a - b) ** 2 for a, b in zip(x, c, strict=True)) for c in centers) for x in X) / len(X)
 
 
+@pytest.mark.nightly
 def test_every_method_runs_on_every_sample(costs):
     labels = {"TKM t = 0.1", "TKM t = 0.5", *(describe(name).title for name in FOR_ANYONE[1:])}
     assert set(costs.table["method"]) == labels

@@ -37,6 +37,7 @@ def test_the_coreset_is_right_on_average():
     assert np.mean(found) == pytest.approx(cost(points, weights, centers), rel=0.03)
 
 
+@pytest.mark.nightly
 def test_neighbourhoods_stay_about_what_they_are():
     points, weights = residents(3, n=1500)
     rows, mass = coreset(points, weights, 4, 600, 0.5, np.random.default_rng(0))

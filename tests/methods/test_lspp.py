@@ -51,6 +51,7 @@ def test_swaps_never_raise_the_cost():
     assert costs[-1] < costs[0]
 
 
+@pytest.mark.nightly
 def test_many_residents_measure_neighbourhoods_among_a_sample(monkeypatch):
     """The estimate is near the truth, and six radii of the truth still hold."""
     points, weights = residents(6, n=900)

@@ -108,6 +108,7 @@ def test_methods_appear_in_the_trade_off_on_the_chosen_axes(compare: AppTest, op
     assert marks[0]["y"] != first
 
 
+@pytest.mark.nightly
 def test_sampling_is_said_and_hatched(opened: Opened) -> None:
     app = opened("plan", dataset="generated-3k", k="3")
     app.session_state["methods_with_groups"] = ["kmeans++", "fr"]
@@ -190,6 +191,7 @@ def test_groups_reach_the_method_that_looks_at_them(opened: Opened) -> None:
     assert "Everyone is in one group" not in text(app)
 
 
+@pytest.mark.nightly
 def test_no_method_of_a_large_city_is_lost(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its results weigh as much in the cache as those of five million places."""
     monkeypatch.setattr(compared_methods, "SLIM", compared_methods.SLIM * 932 / 5_000_000)

@@ -178,6 +178,7 @@ def test_a_place_with_a_k_th_of_all_people_is_explained(city: Residents) -> None
     assert "ratio" not in method_table(none, Look())
 
 
+@pytest.mark.nightly
 def test_a_method_that_takes_longer_than_the_patience_gets_a_sample() -> None:
     town = load_sample("generated", n=3000)
     for name in METHODS:

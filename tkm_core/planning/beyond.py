@@ -250,8 +250,11 @@ def _cells(
     """The cells as residents, with a report that says what they stand for."""
     read = rows.n_rows or known.count
     parts = counted(len(rows.pieces), "group")
-    told_of = f"The {read:,} rows, in {parts}, were condensed to {len(known.X):,} cells. Facilities and the figures of "
-    told_of += "the plan come from passes over all rows; maps, charts, and who gains or loses, show cells."
+    told_of = (
+        f"The {read:,} rows, in {parts}, were condensed to {len(known.X):,} cells. Facilities, and the figures of the "
+        "command line, come from passes over all rows; the app's figures, maps, charts, and who gains or loses, from "
+        "cells."
+    )
     notes = [told_of]
     empty = read - known.count
     if empty:
