@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Visit, settled
 from tkm_core.methods import FOR_ANYONE, METHODS
 
+pytestmark = pytest.mark.nightly
+
 SMALL = "/compare?dataset=san-francisco&k=4"
 
 
@@ -41,7 +43,6 @@ def test_every_method_then_on_the_trade_off(visit: Visit) -> None:
     expect(page.locator(".st-key-tradeoff")).to_contain_text("JKL", timeout=40_000)
 
 
-@pytest.mark.nightly
 def test_phone_and_dark(visit: Visit) -> None:
     page = visit(SMALL, width=390, height=844, theme="dark")
     compared(page)
@@ -53,7 +54,6 @@ def test_phone_and_dark(visit: Visit) -> None:
     assert violations(page) == []
 
 
-@pytest.mark.nightly
 def test_long_run_can_be_stopped_and_keeps_what_is_finished(visit: Visit) -> None:
     page = visit("/compare?dataset=generated-2k&k=3")
     page.get_by_role("button", name="Stop").wait_for(timeout=40_000)
@@ -66,7 +66,6 @@ def test_long_run_can_be_stopped_and_keeps_what_is_finished(visit: Visit) -> Non
     compared(page, methods=5)
 
 
-@pytest.mark.nightly
 def test_lab_compares_solvers_and_runs_an_experiment(visit: Visit) -> None:
     page = visit("/lab?dataset=san-francisco&k=3")
     expect(page.locator(".st-key-hero h1")).to_contain_text("Newton ends lower than SGD", timeout=40_000)
@@ -80,7 +79,6 @@ def test_lab_compares_solvers_and_runs_an_experiment(visit: Visit) -> None:
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
 
 
-@pytest.mark.nightly
 def test_stopped_experiment_shows_what_is_finished(visit: Visit) -> None:
     page = visit("/lab?dataset=san-francisco&k=3")
     page.locator(".st-key-experiment").get_by_role("combobox").click()

@@ -150,6 +150,7 @@ def test_a_city_of_very_many_is_drawn_as_cells(visit: Visit, maps: str) -> None:
         expect(page.locator(".live-map .shown")).to_have_text(f"t = {dial_text(plan.t[min(i + 1, 2)])}")
 
 
+@pytest.mark.nightly
 def test_a_facility_can_be_tried_elsewhere_and_pinned(visit: Visit, plan: Plan) -> None:
     page = visit()
     ready(page)

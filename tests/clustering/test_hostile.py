@@ -20,7 +20,8 @@ NOISY = PLACES + 1e-9 * RNG.normal(size=PLACES.shape)
 CITY = RNG.normal(size=(80, 2))
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (101, 201))])
+@pytest.mark.parametrize("seed", [1, 101, 201])
+@pytest.mark.nightly
 def test_a_hundred_hostile_problems(seed):
     """In a process of their own, which ends itself when a problem takes too long: a hang fails, and holds up nobody."""
     command = [sys.executable, "-m", "tests.clustering.hostile", "--count", "100", "--seed", str(seed)]

@@ -34,6 +34,7 @@ def test_every_method_runs_on_every_sample(costs):
     assert costs.complete
 
 
+@pytest.mark.nightly
 def test_numbers_are_those_of_the_method_on_the_seeded_sample(data, costs):
     seed = seed_of(0, 1)
     X, _ = data[1].draw(80, seed)

@@ -156,6 +156,7 @@ class Done:
     stopped: bool = False
 
 
+@pytest.mark.nightly
 def test_numbers_without_room_are_left_out_of_how_many_and_said(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -175,6 +175,7 @@ def test_the_log_says_what_and_how_long_and_never_who(server: Running) -> None:
     assert set(line) - {"worker_peak_mb"} == {"time", "job", "residents", "outcome", "waited_s", "took_s"}
 
 
+@pytest.mark.nightly
 def test_a_signal_ends_it_soon_with_all_its_workers(tmp_path: Path) -> None:
     running = Running(tmp_path)
     workers = running.workers()

@@ -63,6 +63,7 @@ def server(running: Running) -> Running:
     return running
 
 
+@pytest.mark.nightly
 def test_a_visitor_has_a_share_and_is_told_on_the_page(server: Running) -> None:
     with Visitor(server) as one:
         assert [one.upload(name, FILE)[0] for name in "ab"] == [204, 204]

@@ -212,6 +212,7 @@ end.set()
 """
 
 
+@pytest.mark.nightly
 def test_fifty_people_at_once_and_a_server_killed_in_the_middle(
     url: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
