@@ -19,7 +19,9 @@ NAMES = {
     "pandas": {"DataFrame", "Index", "RangeIndex", "StringDtype"},
     "pandas._libs.internals": {"_unpickle_block"},
     "pandas.arrays": {"ArrowStringArray"},
-    "pandas.core.indexes.base": {"_new_Index"},
+    "pandas.core.frame": {"DataFrame"},  # where pandas 2 says that it is; likewise below
+    "pandas.core.indexes.base": {"Index", "_new_Index"},
+    "pandas.core.indexes.range": {"RangeIndex"},
     "pandas.core.internals.managers": {"BlockManager"},
     "pyarrow.lib": {"_restore_array", "py_buffer", "type_for_alias"},
     "tkm_core.export.planfile_reading": {"PlanFile", "PlanFileError", "Shown"},
