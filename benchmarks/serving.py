@@ -14,7 +14,7 @@ from typing import IO, Self
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 300.0  # allowed for the start on a busy machine; a server that ends is noticed at once
 FIRST_PORT, LAST_PORT = 15_000, 32_000
-STREAMLIT = ("--server.headless", "true", "--server.fileWatcherType", "none")
+STREAMLIT = ("--server.headless", "true")
 
 
 def free_port() -> int:
