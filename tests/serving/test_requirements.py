@@ -19,12 +19,13 @@ GEO, RASTER, STREETS, PLOT, CLUSTER, APP = (
     PROJECT["project"]["optional-dependencies"][name]
     for name in ("geo", "raster", "streets", "plot", "cluster", "app")
 )
-DEV, DOCS, TOOLS = (PROJECT["dependency-groups"][name] for name in ("dev", "docs", "tools"))
+DEV, DOCS, TOOLS, UV = (PROJECT["dependency-groups"][name] for name in ("dev", "docs", "tools", "uv"))
 WANTED = {
     "requirements.txt": [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP],
     "requirements-dev.txt": [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP, *DEV],
     "requirements-docs.txt": [*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP, *DEV, *DOCS],
     "requirements-tools.txt": TOOLS,
+    "requirements-uv.txt": UV,
 }
 OURS = PROJECT["project"]["name"]
 
@@ -84,7 +85,7 @@ def test_everything_installed_is_locked_at_that_version() -> None:
 
 def test_every_requirement_says_why_and_where_it_begins() -> None:
     lines = (ROOT / "pyproject.toml").read_text(encoding="utf-8").splitlines()
-    for wanted in {*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP, *DEV, *DOCS, *TOOLS}:
+    for wanted in {*CORE, *GEO, *RASTER, *STREETS, *PLOT, *CLUSTER, *APP, *DEV, *DOCS, *TOOLS, *UV}:
         named = [line for line in lines if line.startswith(f'  "{wanted}",')]
         assert named
         assert all(re.fullmatch(r'  "\S+", # .{5,}', line) for line in named), named
