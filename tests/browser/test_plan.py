@@ -293,9 +293,10 @@ def test_dial_sentence_table_and_charts_agree_at_every_frame_of_play(visit: Visi
     expect(page.locator(".st-key-tradeoff .annotation-text").filter(has_text="t = 0")).to_be_visible()
     page.wait_for_function("() => globalThis.Plotly")
     page.get_by_role("button", name="Play").click()
-    watched = """async (node) => { const frames = []; const end = performance.now() + 4000;
-      while (performance.now() < end) {
+    watched = """async (node) => { const frames = [], seen = new Set(), end = performance.now() + 20000;
+      while (seen.size < 8 && performance.now() < end) {
         await new Promise(requestAnimationFrame);
+        seen.add(node.liveMap.state().t);
         const text = (where) => [...document.querySelectorAll(where)].map((one) => one.textContent);
         const t = (words) => words.match(/t = ([\\d.e+∞]*[\\d∞])/)?.[1];
         const told = text('.sentence')[0];
