@@ -16,10 +16,17 @@ _HOME = tempfile.mkdtemp(prefix="evenreach-tests-")
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 os.environ["EVENREACH_DATABASE"] = f"sqlite:///{_HOME}/evenreach.db"
 
-# Each of these needs a browser, a database or a cluster of its own: two at a time would only be slower.
-TOGETHER = ("tests/browser/", "tests/serving/store/", "tests/partitions/test_cluster.py")
-# Each file here starts servers that its tests share.
-SERVERS = "tests/serving/test_"
+# What runs in one process, longest first: the first has one browser, the second one cache of plans and one process that
+# makes them, as the third has; then one database and one cluster. Every other file runs in one process as well: its
+# tests share servers and plans.
+TOGETHER = (
+    ("tests/browser/",),
+    ("tests/pages/", "tests/serving/test_hostile_names.py"),
+    ("tests/serving/api/",),
+    ("tests/serving/store/",),
+    ("tests/partitions/test_cluster.py",),
+    ("tests/serving/test_",),  # servers, file by file
+)
 
 # The same examples every time; `pytest --hypothesis-profile default` looks for new ones.
 settings.register_profile("repeatable", derandomize=True)
@@ -31,12 +38,17 @@ def pytest_xdist_auto_num_workers() -> int:
     return max(2, 3 * (os.cpu_count() or 1) // 2)
 
 
+def place_in_line(nodeid: str) -> int:
+    """Which of `TOGETHER` a test belongs to."""
+    return next((n for n, paths in enumerate(TOGETHER) if nodeid.startswith(paths)), len(TOGETHER))
+
+
 class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc]
-    """Tests of one of `TOGETHER`, or of one file with servers, run in one process; others wherever there is room."""
+    """Tests of one of `TOGETHER`, or of one file, run in one process."""
 
     def _split_scope(self, nodeid: str) -> str:
-        alone = nodeid.partition("::")[0] if nodeid.startswith(SERVERS) else nodeid
-        return next((path for path in TOGETHER if nodeid.startswith(path)), alone)
+        place = place_in_line(nodeid)
+        return str(place) if place < len(TOGETHER) - 1 else nodeid.partition("::")[0]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> TogetherScheduling:
@@ -45,7 +57,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> TogetherS
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Only tests in a real browser may try again: on a busy machine it can lose a click or a frame."""
+    """Long ones first, so that no process is left with one at the end.
+
+    Only tests in a real browser may try again: on a busy machine it can lose a click or a frame.
+    """
+    items.sort(key=lambda item: place_in_line(item.nodeid))
     for item in items:
         if item.nodeid.startswith("tests/browser/"):
             item.add_marker(pytest.mark.flaky(reruns=2))

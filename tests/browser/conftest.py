@@ -4,6 +4,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -52,41 +53,96 @@ def browser() -> Iterator[Browser]:
 Visit = Callable[..., Page]
 
 
-@pytest.fixture
-def visit(server: Server, browser: Browser) -> Iterator[Visit]:
-    """Opens a page in a browser of its own; at the end no page may have had an error or called outside."""
-    contexts = []
-    outside: list[str] = []
-    errors: list[str] = []
+@dataclass
+class Watched:
+    """Pages in browsers of their own, and what must never happen in one."""
 
-    def go(
-        path: str = "/", *, width: int = 1440, height: int = 900, theme: str = "light", base: str = ""
-    ) -> Page:
+    browser: Browser
+    outside: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def open(self, url: str, home: str, width: int, height: int, theme: str, refused: str) -> Page:
         phone = {"user_agent": PHONE, "is_mobile": True, "has_touch": True} if width < 500 else {}
-        context = browser.new_context(
+        context = self.browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=theme, accept_downloads=True, **phone
         )
-        contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(40_000)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        home = base or server.url
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on(
             "request",
             lambda request: (
                 None
                 if request.url.startswith((home, "data:", "blob:", "ws"))
-                else outside.append(request.url)
+                else self.outside.append(request.url)
             ),
         )
-        page.goto(home + path)
+        if refused:
+            page.route(refused, lambda route: route.abort())
+        page.goto(url)
         return page
 
+    def check(self) -> None:
+        outside, errors = self.outside[:3], self.errors[:3]
+        self.outside.clear()
+        self.errors.clear()
+        assert not outside, f"requests to the outside: {outside}"
+        assert not errors, f"errors in the browser: {errors}"
+
+
+@pytest.fixture(scope="module")
+def kept(browser: Browser) -> Iterator[dict[tuple[object, ...], tuple[Watched, Page]]]:
+    """Pages that tests of a file share, because the first look at one takes longer than what is tried on it."""
+    pages: dict[tuple[object, ...], tuple[Watched, Page]] = {}
+    yield pages
+    for _, page in pages.values():
+        page.context.close()
+
+
+@pytest.fixture
+def visit(
+    server: Server,
+    browser: Browser,
+    kept: dict[tuple[object, ...], tuple[Watched, Page]],
+    request: pytest.FixtureRequest,
+) -> Iterator[Visit]:
+    """Opens a page in a browser of its own; at the end no page may have had an error or called outside.
+
+    With `keep` it stays open for the next test of the file that asks for the same, which finds it as it was left.
+    """
+    own = Watched(browser)
+    pages: list[Page] = []
+    asked: list[Watched] = [own]
+    again = getattr(request.node, "execution_count", 1) > 1
+
+    def go(
+        path: str = "/",
+        *,
+        width: int = 1440,
+        height: int = 900,
+        theme: str = "light",
+        base: str = "",
+        refused: str = "",
+        keep: bool = False,
+    ) -> Page:
+        home = base or server.url
+        look = (home + path, home, width, height, theme, refused)
+        if not keep:
+            pages.append(own.open(*look))
+            return pages[-1]
+        if look in kept and (again or kept[look][1].is_closed()):  # what failed gets a new one
+            kept.pop(look)[1].context.close()
+        if look not in kept:
+            watched = Watched(browser)
+            kept[look] = watched, watched.open(*look)
+        asked.append(kept[look][0])
+        return kept[look][1]
+
     yield go
-    for context in contexts:
-        context.close()
-    assert not outside, f"requests to the outside: {outside[:3]}"
-    assert not errors, f"errors in the browser: {errors[:3]}"
+    for page in pages:
+        page.context.close()
+    for watched in asked:
+        watched.check()
 
 
 def settled(page: Page) -> None:

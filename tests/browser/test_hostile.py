@@ -58,6 +58,9 @@ def test_an_address_cannot_put_links_on_a_page(visit: Visit, path: str) -> None:
     query = {name: short[number % len(short)] for number, name in enumerate(FIELDS)}
     page = visit(f"{path}?{urlencode(query)}")
     expect(page.locator("[data-testid=stAlert]")).to_have_count(len(FIELDS))
+    expect(page.get_by_text("This link is not quite right")).to_have_count(len(FIELDS))
+    if path == "/":
+        expect(page.locator(".st-key-hero")).to_contain_text("6 facilities for 932 homes")
     settled(page)
     assert not live(page)
     said = words(page)

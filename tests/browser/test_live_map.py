@@ -74,7 +74,7 @@ def _compare(found: list[dict[str, Any]], plan: Plan, colour: str) -> None:
 
 
 def test_keys_turn_the_dial_and_the_server_hears_only_of_the_end(visit: Visit, maps: str, plan: Plan) -> None:
-    page = visit("/?t=0", base=maps)
+    page = visit("/?t=0", base=maps, keep=True)
     laid(page)
     dial = page.get_by_role("slider", name="Fairness dial")
     dial.focus()
@@ -111,9 +111,12 @@ def test_two_maps_move_in_step(visit: Visit, maps: str) -> None:
 def test_what_is_told_about_a_facility_follows_the_dial_and_jumps_are_said(
     visit: Visit, maps: str, plan: Plan
 ) -> None:
-    page = visit("/?t=0", base=maps)
+    page = visit("/?t=0", base=maps, keep=True)
     laid(page)
     settled(page)
+    page.get_by_role("slider", name="Fairness dial").press("Home")
+    expect(page.locator(".live-map .shown")).to_have_text("t = 0")
+    expect(page.locator(".live-map .note")).to_have_text("")
     page.locator(".live-map .site").nth(2).click()
     found = page.locator(".live-map").evaluate(TURN)
     said = ""
@@ -270,9 +273,7 @@ def test_a_plan_with_rules_is_shown_as_python_worked_it_out(visit: Visit, maps: 
 
 
 def test_a_street_map_that_cannot_be_reached_is_told(visit: Visit, maps: str) -> None:
-    page = visit("/", base=maps)
-    page.route("**/nowhere.json", lambda route: route.abort())
-    page.goto(f"{maps}/?web=1")
+    page = visit("/?web=1", base=maps, refused="**/nowhere.json")
     expect(page.locator(".live-map .remark")).to_contain_text("cannot be reached")
     laid(page)
 

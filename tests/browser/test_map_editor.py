@@ -12,7 +12,8 @@ from tests.browser.conftest import Visit, leave, settled
 
 @pytest.fixture
 def page(visit: Visit, maps: str) -> Page:
-    shown = visit("/editor", base=maps)
+    """The editor as it was at first: what one of these tests adds, it deletes."""
+    shown = visit("/editor", base=maps, keep=True)
     expect(shown.locator(".live-map[data-ground=laid]")).to_have_count(1)
     settled(shown)
     return shown
@@ -140,6 +141,7 @@ def test_everything_can_be_drawn_with_the_keyboard_and_axe_finds_nothing(page: P
     assert drawn(page)["corners"] == [] and drawn(page)["tool"] == "zone"
     page.keyboard.press("Escape")
     assert drawn(page)["tool"] == "look"
+    page.close()  # it is not as it was
 
 
 @pytest.mark.nightly

@@ -9,6 +9,7 @@ from tests.pages.conftest import APP, PAGES, Opened, text, turn_to, upload
 from tkm_core.measures import COUNTED, shown_in
 from tkm_core.version import VERSION
 
+SMALL = {"dataset": "generated-120", "k": "2"}
 TABLE = b"name;lon;lat;population\n" + b"".join(
     f"p{i};{13 + i / 100:.2f};{52 + (i * 7 % 11) / 100:.2f};{i + 1}\n".encode() for i in range(30)
 )
@@ -69,8 +70,8 @@ def test_removed_upload_is_gone(opened: Opened) -> None:
 
 
 def test_how_many_tells_what_one_more_buys(opened: Opened) -> None:
-    app = opened("how_many", dataset="generated-300", k="3")
-    assert "A 4th facility makes the average trip" in app.title[0].value
+    app = opened("how_many", **SMALL)
+    assert "A 3rd facility makes the average trip" in app.title[0].value
     assert len(app.get("plotly_chart")) == len(shown_in(COUNTED))
     assert len(app.dataframe[0].value) == 12
 
@@ -91,7 +92,7 @@ def test_help_has_its_parts(opened: Opened) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_opens_for_any_city(opened: Opened, page: str) -> None:
-    app = opened(page, dataset="generated-120", k="2")
+    app = opened(page, **SMALL)
     assert not app.exception and not app.error
     assert any(app.get(kind) for kind in ("markdown", "title")), "something is said"
 

@@ -33,7 +33,7 @@ def test_the_dial_has_the_settings_of_the_plan(opened: Opened, settings: list[fl
 
 
 def test_how_many_takes_the_setting_of_the_link_itself(opened: Opened) -> None:
-    app = opened("how_many", dataset="generated-300", k="2", t="0.2987")
+    app = opened("how_many", dataset="generated-120", k="2", t="0.2987")
     assert "the fairness dial at t = 0.2987, compared with" in text(app)
-    app = opened("how_many", dataset="generated-300", k="2", t="inf")
+    app = opened("how_many", dataset="generated-120", k="2", t="inf")
     assert "the fairness dial at t = ∞, compared with" in text(app)

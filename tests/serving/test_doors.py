@@ -46,6 +46,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         "EVENREACH_PROXIES": PROXY,
         "EVENREACH_MOST_CONNECTIONS": str(MOST),
         "EVENREACH_PATIENCE_S": "2",
+        "EVENREACH_WORKERS": "0",
     }
     with Running(tmp_path_factory.mktemp("server"), **settings) as running:
         yield running
@@ -61,6 +62,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         'client_id = "c"\nclient_secret = "s"\nserver_metadata_url = "http://127.0.0.1:9/none"\n'
     )
     settings = {"EVENREACH_LOGIN": "yes", "EVENREACH_BASE_PATH": BASE.strip("/"), "HOME": str(home)}
+    settings["EVENREACH_WORKERS"] = "0"
     with Running(tmp_path_factory.mktemp("server"), **settings) as running:
         yield running
 

@@ -78,7 +78,7 @@ def least_cost(D, w, least, most, plan, t):
 @given(seed=st.integers(0, 2**32 - 1), t=st.sampled_from([0.0, 0.01, 0.3, 2.0, np.inf]))
 def test_plans_with_limited_room_against_every_choice(seed, t):
     rng = np.random.default_rng(seed)
-    n, m = rng.integers(2, 12), rng.integers(2, 8)
+    n, m = rng.integers(2, 12), rng.integers(2, 7)
     D = rng.uniform(0, 3, (n, m))
     w = rng.integers(1, 9, n).astype(float)
     n_fixed = int(rng.integers(0, 2))
