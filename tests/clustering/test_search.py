@@ -67,14 +67,14 @@ def test_a_crossing_takes_each_facility_from_one_of_two_plans():
         [np.random.default_rng(1).normal(size=(3, 4, 2)), np.tile(X[:1], (3, 1, 1))], axis=1
     )
     values = np.array([2.0, 1.0, 1.0])
-    children = search._crossed(plans, values, 1.0, np.random.default_rng(2), 5)
+    children = search.crossed(plans, values, 1.0, np.random.default_rng(2), 5)
     assert len(children) == 5
     for child in children:
         assert np.array_equal(child[4:], X[:1])
         mine, theirs = plans[1, :4].tolist(), plans[0, :4].tolist()
         assert all(place in mine or place in theirs for place in child[:4].tolist())
     assert (
-        search._crossed(plans[1:], values[1:], 1.0, np.random.default_rng(2), 5) is None
+        search.crossed(plans[1:], values[1:], 1.0, np.random.default_rng(2), 5) is None
     )  # nothing to cross
 
 

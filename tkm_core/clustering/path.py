@@ -22,7 +22,7 @@ from tkm_core.clustering.compiled.costs import clearly_lower
 from tkm_core.clustering.continuity import found_jumps, matched
 from tkm_core.clustering.descent import CHUNK, Descent, descend, descend_all
 from tkm_core.clustering.frame import Framed
-from tkm_core.clustering.search import COLUMN, Search
+from tkm_core.clustering.search import COLUMN, FINE, Search
 from tkm_core.clustering.threads import pool
 from tkm_core.clustering.upward import not_let_down
 from tkm_core.notebooks import data_frame, figure, html_table, room_above
@@ -32,7 +32,7 @@ from tkm_core.wording import dial_near
 
 ANCHORS = 9  # values of t at which the search starts afresh
 POLISH, ENOUGH = 1, 0.05  # the most steps on very many residents, and the error below which none is taken
-SEARCHES = 4  # at each of them
+SEARCHES = 2  # at each of them
 LOWER = 1e-9  # relative: smaller improvements count as none
 ROUNDS = 50  # the most times that plans are passed along the whole path
 
@@ -246,26 +246,43 @@ def _walk(
 
     ``grid`` is the ``dial`` in the solver's coordinates.
 
-    There are two rounds: the first searches from new seeds; the second, at the t in between, starts from the results
-    of the first.
+    There are two rounds: the first searches from new seeds; the second, at the t in between, starts from the best plan
+    known there and from a crossing of plans found nearby.
     """
     best: dict[int, Descent] = {}
     last = len(grid) - 1
     stops = sorted({round(i) for i in np.linspace(0, last, 2 * ANCHORS - 1)})
+    found: dict[int, Floats] = {}  # what the searches at each t end at
     for number, anchors in enumerate((stops[::2], stops[1::2])):
         for a, i in enumerate(anchors):
             report(0.25 * number + 0.2 * a / len(anchors), f"Searching at t = {dial_near(dial[i])}")
-            start = best[i].centers if i in best else None
+            start = None
+            if number:
+                start = _beginnings(search, best[i].centers, _near(found, stops, i, 1), grid[i], rng)
             plans = search.candidates(grid[i], rng, SEARCHES, start)
             cover = search.cover(grid[i]) if number == 0 else None
             if cover is not None:
                 moved = search.candidates(grid[i], rng, 1, cover)
                 plans = np.concatenate([plans, cover[None], moved])
-            ends, _ = descend_all(search.walk, plans, grid[i])
-            for end in ends:
+            found[i] = descend_all(search.walk, plans, grid[i])[0]
+        for i in anchors:  # what lost at one t may win at the next
+            for end in _near(found, stops, i, 2):
                 _keep_lower(best, i, descend(search.walk, end, grid[i]), search, grid[i])
         _hand_on(best, search, grid, partial(report, 0.25 * number + 0.2, "Walking the path both ways"))
     return [best[i] for i in range(last + 1)]
+
+
+def _near(found: dict[int, Floats], stops: list[int], i: int, places: int) -> Floats:
+    """The plans found at the i-th t and at the stops up to so many places away."""
+    at = stops.index(i)
+    return np.concatenate([found[j] for j in stops[max(0, at - places) : at + places + 1] if j in found])
+
+
+def _beginnings(search: Search, known: Floats, nearby: Floats, t: float, rng: np.random.Generator) -> Floats:
+    """Plans from which to search at t: the best one known, and crossings of those found nearby."""
+    ends, values = descend_all(search.walk, np.concatenate([known[None], nearby]), t, tol=FINE)
+    crossed = search.crossed(ends, values[:, COLUMN[search.criterion]], t, rng, SEARCHES - 1)
+    return known if crossed is None else np.concatenate([known[None], crossed])
 
 
 def _keep_lower(best: dict[int, Descent], i: int, found: Descent, search: Search, t: float) -> bool:

@@ -38,6 +38,7 @@ FEW = 10_000  # table entries up to which searches go on among all residents
 FINALISTS = 3  # plans compared on the middle level if there are many residents
 PARENTS = 12  # the lowest plans, of which two at a time are combined
 ALIKE = 1e-5  # relative difference up to which two plans count as the same
+SAME = 1e-7  # relative difference between two descents to the same plan
 AGREE = 2e-4  # relative difference up to which two searches agree
 
 
@@ -72,7 +73,11 @@ class Effort:
 
 
 # If t is mild, a plan found several times is the best; if it is strong, most searches may end in the same trap.
-MILD, STRONG = Effort(10, 16, 3, 16, 16), Effort(10, 12, 90, 30, 90)
+MILD, STRONG = Effort(10, 4, 3, 16, 16), Effort(10, 12, 90, 30, 90)
+USUAL_ROWS, MOST_TIMES = (
+    1_000,
+    3.0,
+)  # with fewer residents, strong searches are cheap: up to so many times as many
 WALKED = {True: 20, False: 40}  # patience on the path, by whether t is mild: there are few searches at each t
 COLUMN = {"city": 0, "cluster": 1}  # column of a descent's costs
 
@@ -156,17 +161,19 @@ class Search:
         return float(t) * d * max(self.variance, self.tail) <= MILD_TILT
 
     def _effort(self, t: float) -> Effort:
-        """How hard to search at t; less if there are so many columns that every descent takes long."""
-        usual, k = MILD if self._mild(t) else STRONG, self.full.n_free
-        share = min(1.0, MANY_COLUMNS / self.full.X.shape[1])
-        patience = min(max(usual.patience, 5 * k // 2 if self._mild(t) else k), 2 * usual.patience)
-        most = max(2, round(usual.most * share))
-        confirmed = MILD.confirmed if k == 1 else usual.confirmed
-        if self._mild(t) and k <= FEW_FACILITIES:
+        """How hard to search at t: less with so many columns that every descent takes long, more with few residents."""
+        mild, k = self._mild(t), self.full.n_free
+        usual, (n, d) = MILD if mild else STRONG, self.full.X.shape
+        share = min(1.0, MANY_COLUMNS / d)
+        times = share if mild else share * min(max(USUAL_ROWS / n, 1.0), MOST_TIMES)
+        patience = min(max(usual.patience, 5 * k // 2 if mild else k), 2 * usual.patience)
+        most = max(2, round(usual.most * times))
+        confirmed = MILD.confirmed if mild or k == 1 else most
+        if mild and k <= FEW_FACILITIES:
             confirmed -= 1
         return Effort(
             max(4, round(patience * share)), min(usual.first, most), min(confirmed, most),
-            max(2, round(usual.stalled * share)), most,
+            max(2, round(usual.stalled * times)), most,
         )  # fmt: skip
 
     def candidates(
@@ -283,7 +290,7 @@ class Search:
             if say is not None and searched == ROUND and seconds >= 1.0:
                 say(f"the search will take about {seconds:.0f} s")
             size = min(wanted, ROUND)
-            begin = self._crossed(found, values, t, rng, size) if searched >= effort.first else None
+            begin = self.crossed(found, values, t, rng, size) if searched >= effort.first else None
             if few:
                 more = self._search([ground], t, rng, size, begin, effort.patience, searched)
             else:
@@ -301,13 +308,19 @@ class Search:
         return sum(not clearly_lower(values.min(), value, AGREE, noise) for value in values)
 
     def _different(self, values: Floats, t: float) -> NDArray[np.int64]:
-        """The plans to compare, the lowest first, with only one of those that cost the same."""
-        order = np.argsort(values, kind="stable")
+        """The plans to compare, the lowest first, with only one of those that cost the same.
+
+        Of those that share the lowest cost but for rounding, the first one found: which one rounding favours would
+        depend on the unit.
+        """
         noise = self.middle.noise(t)
+        first = [clearly_lower(values.min(), value, SAME, noise) for value in values].index(False)
+        order = np.argsort(values, kind="stable")
+        order = np.concatenate([[first], order[order != first]])
         lower = [clearly_lower(values[a], values[b], ALIKE, noise) for a, b in pairwise(order)]
         return order[np.array([True, *lower])]
 
-    def _crossed(
+    def crossed(
         self, found: Floats, values: Floats, t: float, rng: np.random.Generator, count: int
     ) -> Floats | None:
         """Crossings of two good plans: each facility of the one, or that of the other which stands for it.

@@ -7,12 +7,11 @@ import numpy as np
 from numba import types
 
 from tkm_core.clustering.compiled.kernel import by_address, inner, kernel
+from tkm_core.clustering.compiled.powers import BLOCK, power, series
 from tkm_core.clustering.compiled.records import CITY, LABELS, TABLE
 from tkm_core.clustering.compiled.rows import (
     apart,
-    bits_of,
     filled,
-    float_of,
     floats,
     integers,
     square_apart,
@@ -27,22 +26,8 @@ DIRECT_Z = (
 )
 KEPT = 0.1  # share of a sum that must be left if it is found by taking away
 WIDE = 16  # columns beyond which second moments cost more than they save
-BLOCK = np.int64(256)  # a plain 256 would be a type of its own to numba
-# added to a number below 2^51 and taken away again: rounds it, and its last bits are the whole number
-ROUND = 6755399441055744.0  # 1.5 * 2^52
-BIAS = 1023 - 0x4338000000000000  # from those bits to the exponent of a power of two
 NEAREST = types.void(CITY[0], TABLE, types.int64, types.int64, LABELS, types.float64[::1])
 call_nearest = by_address(NEAREST)
-LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 0.6931471803691238, 1.9082149292705877e-10
-
-
-@inner
-def _series(r):
-    """(e^r - 1) / r for |r| <= 0.5, to the last digit or two."""
-    q = 1.0
-    for i in range(14, 1, -1):
-        q = 1.0 + r * (1.0 / i) * q
-    return q
 
 
 @inner
@@ -55,16 +40,12 @@ def _powers(f, labels, tops, t, small, first, row, m, e, work):
     if small:
         for i in range(m):
             z = t * f[at + i]
-            e[i] = z * _series(z)
+            e[i] = z * series(z)
         return
     for i in range(m):
         work[i] = t * (f[at + i] - tops[labels[row + i]])
     for i in range(m):
-        z = min(max(work[i], -708.0), DIRECT_Z)  # more only where nobody lives
-        rounded = z * LOG2_E + ROUND
-        power = rounded - ROUND
-        r = (z - power * LN2_HIGH) - power * LN2_LOW
-        e[i] = (1.0 + r * _series(r)) * float_of((bits_of(rounded) + BIAS) << 52)
+        e[i] = power(min(max(work[i], -708.0), DIRECT_Z))  # more only where nobody lives
 
 
 @kernel(heavy=True)
