@@ -84,7 +84,10 @@ def test_who_names_the_unit_is_not_told():
             TiltedKMeans(3, t=0.3, scale=scale, random_state=0).fit(X * 5000)
         for t in (0.0, np.inf):
             TiltedKMeans(3, t=t, random_state=0).fit(X * 5000)
-        for scaled in (0.999999 * X / X.std(), X / X.std()):  # the mildest t of the dial, missed by a rounding error
+        for scaled in (
+            0.999999 * X / X.std(),
+            X / X.std(),
+        ):  # the mildest t of the dial, missed by a rounding error
             TiltedKMeans(3, t=0.01, random_state=0).fit(scaled)
         tilted_path(X, 3, t=[1e-9, 0.3], random_state=0)
         tkm.make_plan(tkm.load_sample("generated", n=100), 2, t=[1e-9, 1e9])

@@ -73,9 +73,7 @@ def test_a_crossing_takes_each_facility_from_one_of_two_plans():
         assert np.array_equal(child[4:], X[:1])
         mine, theirs = plans[1, :4].tolist(), plans[0, :4].tolist()
         assert all(place in mine or place in theirs for place in child[:4].tolist())
-    assert (
-        search.crossed(plans[1:], values[1:], 1.0, np.random.default_rng(2), 5) is None
-    )  # nothing to cross
+    assert search.crossed(plans[1:], values[1:], 1.0, np.random.default_rng(2), 5) is None  # nothing to cross
 
 
 def test_no_seed_ends_above_hundreds_of_restarts():

@@ -13,8 +13,8 @@ from tkm_core.arrays import Floats
 WEIGHT_RATIO = (
     2.0**-1000
 )  # least ratio of the smallest positive weight to the largest: below it shares underflow
-# t times the squared spread: below this range it is k-means, above it t = infinity. The lower end is a little below 0.01, at
-# which dials begin: data scaled to a spread of 1 may miss it by a rounding error.
+# t times the squared spread: below this range it is k-means, above it t = infinity. The lower end is a little below
+# 0.01, at which dials begin: data scaled to a spread of 1 may miss it by a rounding error.
 USEFUL = 0.0099, 10_000.0
 
 
