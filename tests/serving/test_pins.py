@@ -51,7 +51,10 @@ def test_a_workflow_may_only_read_until_a_job_says_why(workflow: Path) -> None:
     "file", [ROOT / "Dockerfile", ROOT / "Makefile", *WORKFLOWS], ids=lambda path: path.name
 )
 def test_packages_come_only_with_their_hash_and_ready_built(file: Path) -> None:
-    commands = re.findall(r"pip install.*|pipx? (?:run|download).*", file.read_text(encoding="utf-8"))
+    text = re.sub(r"^#.*", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for options in re.findall(r"^LOCKED := (.*)", text, re.MULTILINE):
+        text = text.replace("$(LOCKED)", options)
+    commands = re.findall(r"pip install[^|\n]*|pipx? (?:run|download).*", text)
     assert commands or file in WORKFLOWS
     for command in commands:
         assert "--require-hashes --only-binary :all: -r" in command, command
