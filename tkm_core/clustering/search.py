@@ -32,7 +32,8 @@ FARTHEST_TILT = 15.0  # t times a typical squared distance from which on the far
 COARSE = 1e-2  # tolerance of the descents of a search
 FINE = 1e-4  # tolerance of the descents by which the ends of searches are compared
 ROUND = 2  # searches at a time: fixed, so that the result does not depend on the number of threads
-# up to so many facilities, where t is mild, one search less has to agree: there are few ways to go wrong
+# up to so many facilities, where t is mild, one search less has to agree: on a map or among all residents there are few
+# ways to go wrong
 FEW_FACILITIES = 4
 FEW = 10_000  # table entries up to which searches go on among all residents
 FINALISTS = 3  # plans compared on the middle level if there are many residents
@@ -169,7 +170,7 @@ class Search:
         patience = min(max(usual.patience, 5 * k // 2 if mild else k), 2 * usual.patience)
         most = max(2, round(usual.most * times))
         confirmed = MILD.confirmed if mild or k == 1 else most
-        if mild and k <= FEW_FACILITIES:
+        if mild and k <= FEW_FACILITIES and (d <= 2 or self._few):
             confirmed -= 1
         return Effort(
             max(4, round(patience * share)), min(usual.first, most), min(confirmed, most),
