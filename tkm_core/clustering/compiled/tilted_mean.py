@@ -6,16 +6,7 @@ from numba import types
 from tkm_core.clustering.compiled.kernel import by_address, inner, kernel
 from tkm_core.clustering.compiled.powers import BLOCK, power
 from tkm_core.clustering.compiled.records import TABLE
-from tkm_core.clustering.compiled.rows import (
-    ONE,
-    ZERO,
-    apart,
-    apart_from,
-    floats,
-    integers,
-    square,
-    table,
-)
+from tkm_core.clustering.compiled.rows import ONE, ZERO, apart, apart_from, floats, integers, square, table
 
 # beyond this t f the tilted mean and the centre of the enclosing ball agree to rounding
 BALL_Z = 1e11
