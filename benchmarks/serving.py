@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Self
@@ -43,6 +44,8 @@ class Server:
         A free one by default.
     log : file, optional
         Where its messages go: nowhere by default; None for the terminal.
+    python : sequence of str, optional
+        The program that gets Python's arguments: this Python by default.
     **settings : str
         Environment variables.
     """
@@ -54,6 +57,7 @@ class Server:
         script: str = "app.py",
         port: int | None = None,
         log: int | IO[str] | None = subprocess.DEVNULL,
+        python: Sequence[str] = (sys.executable,),
         **settings: str,
     ) -> None:
         self.port = free_port() if port is None else port
@@ -65,7 +69,7 @@ class Server:
             command, health = ["pages.serving.server"], "healthz"
             where = {"EVENREACH_PORT": str(self.port), "EVENREACH_ADDRESS": "127.0.0.1"}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", *command],
+            [*python, "-m", *command],
             cwd=ROOT,
             env=os.environ | where | settings,
             stdout=subprocess.DEVNULL,

@@ -17,7 +17,7 @@ def main() -> None:
         with store.database.writing() as connection:
             for actor, count in ((many, MANY), (few, FEW)):
                 for number in range(count):
-                    make_project(connection, actor, f"Project {number}")
+                    make_project(connection, actor, f"Project {number}", payer=actor.person)
         took = {actor.person: _median(store, actor) for actor in (many, few)}
     ratio = took[many.person] / took[few.person]
     print(f"{MANY:,} projects: {1000 * took[many.person]:.1f} ms, {ratio:.1f} times {FEW} projects (SQLite)")

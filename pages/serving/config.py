@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 PREFIX = "EVENREACH_"
 HOST = r"(\*|(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)"  # *.example.org: every name below; *: any name
@@ -57,6 +59,10 @@ class Config:
     most_connections: int = _setting(
         200, "requests and open pages one address may have at a time; more are turned away", 10, 100_000
     )
+    most_pages: int = _setting(60, "pages one address may have open at a time", 1, 10_000)
+    most_calls: int = _setting(
+        16, "calls of the HTTP API one address may have at a time; one person half of them", 1, 64
+    )
     patience_s: int = _setting(
         30, "seconds the server waits for a request that stalls, or a visitor whose connection broke", 1, 600
     )
@@ -102,6 +108,25 @@ class Config:
         "database that keeps projects, as in sqlite:////data/evenreach.db or postgresql://user:password@host/name",
         pattern=r"((sqlite:///|postgresql(\+psycopg)?://)\S+)?",
         secret=True,
+    )
+    database_password_file: str = _setting(
+        "",
+        "file with the password for EVENREACH_DATABASE, as in /run/secrets/database_password",
+        pattern=r"(/[^\0]{1,400}|[A-Za-z]:[\\/][^\0]{1,400})?",
+        secret=True,
+    )
+    store_mb: int = _setting(10_000, "room for everything in the database, in megabytes", 1, 10_000_000)
+    store_entries: int = _setting(
+        200_000, "most data sets, projects, scenarios and lines of history in the database", 10, 100_000_000
+    )
+    person_mb: int = _setting(
+        1_000,
+        "room in the database for one person, or for one address if nobody signs in, in megabytes",
+        1,
+        10_000_000,
+    )
+    person_entries: int = _setting(
+        5_000, "most such entries of one person, or of one address if nobody signs in", 10, 100_000_000
     )
     upload_days: int = _setting(
         30, "days that uploads outside projects are kept after their last use", 1, 3_650
@@ -154,7 +179,7 @@ class Config:
                 f"not {settings.uploads_mb}."
             )
             raise ConfigError(msg)
-        for text in settings.trusted:
+        for text in map(str.strip, filter(None, settings.proxies.split(","))):
             try:
                 ip_network(text)
             except ValueError as problem:
@@ -163,14 +188,56 @@ class Config:
         return settings
 
     @property
+    def database_url(self) -> str:
+        """The database with its password, wherever that is.
+
+        Raises
+        ------
+        ConfigError
+            If the file with the password cannot be read or is empty, or there is already one in the URL.
+        """
+        if not self.database_password_file:
+            return self.database
+        url = urlsplit(self.database)
+        if not url.username or url.password is not None:
+            msg = (
+                "EVENREACH_DATABASE_PASSWORD_FILE needs an EVENREACH_DATABASE with a user and without a password, "
+                "as in postgresql://user@host/name."
+            )
+            raise ConfigError(msg)
+        try:
+            password = Path(self.database_password_file).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as problem:
+            password, why = "", getattr(problem, "strerror", None) or "it is not text"
+        else:
+            why = "it is empty"
+        if not password:
+            msg = f"EVENREACH_DATABASE_PASSWORD_FILE, {self.database_password_file}, cannot be used: {why}."
+            raise ConfigError(msg)
+        user, _, rest = url.netloc.rpartition("@")
+        return url._replace(netloc=f"{user}:{quote(password, safe='')}@{rest}").geturl()
+
+    @property
     def trusted(self) -> list[str]:
-        """The proxies whose word on who asks is taken: addresses and networks."""
-        return [text.strip() for text in self.proxies.split(",") if text]
+        """The proxies whose word on who asks is taken: addresses and networks.
+
+        >>> Config(proxies="10.0.0.5, 172.16.0.0/12").trusted
+        ['10.0.0.5', '::ffff:10.0.0.5/128', '172.16.0.0/12', '::ffff:172.16.0.0/108']
+        """
+        return [form for text in self.proxies.split(",") if text for form in _forms(text.strip())]
 
     @property
     def names(self) -> list[str]:
         """The names the app is reached by, in lower case."""
         return [text.strip().lower() for text in self.hosts.split(",") if text]
+
+
+def _forms(text: str) -> tuple[str, ...]:
+    """A network as it is written, and as a server that also listens to IPv6 sees it."""
+    network = ip_network(text)
+    if network.version == 6:
+        return (text,)
+    return text, f"::ffff:{network.network_address}/{96 + network.prefixlen}"
 
 
 def _whole(name: str, text: str, meaning: Mapping[str, Any]) -> int:

@@ -1,14 +1,18 @@
 """End connections that are silent or too slow, and limit how many one address may have."""
 
 import asyncio
-from collections import Counter
 from ipaddress import ip_address, ip_network
-from typing import Any, ClassVar
+from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pages.serving.config import config
-from pages.serving.doors import who
+from pages.serving.gate import who
+from pages.serving.shares import Refusal, shares
+
+KIND = "connections of an address"
+SLICE = 16 * 1024  # bytes
+LINGER = 1.0  # seconds in which a client that still sends can read why it was refused
 
 
 class Patient(H11Protocol):
@@ -17,19 +21,30 @@ class Patient(H11Protocol):
     On its own, uvicorn waits for the rest of a request for ever, and each byte resets its clock.
     """
 
-    of: ClassVar[Counter[str]] = Counter()  # connections by address, all of this server's
-
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, unless its address has too many; a trusted proxy speaks for many."""
+        """Take the connection, unless its address has too many."""
         super().connection_made(transport)
         self.late: asyncio.TimerHandle | None = None
-        self.peer = who({"client": self.client})
-        self.of[self.peer] += 1
-        # half of them may be between two requests
-        if self.of[self.peer] > 2 * config().most_connections and not _trusted(self.client):
-            transport.abort()
-        else:
-            self._wait()
+        self.peer: str | None = None
+        if not _trusted(self.client):
+            peer = who({"client": self.client})
+            try:
+                shares().take(KIND, peer)
+            except Refusal:
+                transport.abort()
+                return
+            self.peer = peer
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Take a request in by slices, and little of one in chunks, which the gate refuses.
+
+        Taking in a chunk of one byte costs as much as one of many: a read full of them would hold up everyone.
+        """
+        for start in range(0, len(data), SLICE):
+            if self._in_chunks() or self.transport.is_closing() or self.transport.get_protocol() is not self:
+                return
+            super().data_received(data[start : start + SLICE])
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -45,6 +60,8 @@ class Patient(H11Protocol):
         """Give the next request its time."""
         super().on_response_complete()
         self._wait()
+        if self._in_chunks():  # where its body ends is not looked for: no other request can follow
+            self.loop.call_later(LINGER, self.transport.close)
 
     def pause_writing(self) -> None:
         """Give a client that does not read its answer some time, too."""
@@ -55,6 +72,9 @@ class Patient(H11Protocol):
         """Start the clock anew: the client reads again."""
         super().resume_writing()
         self._wait()
+
+    def _in_chunks(self) -> bool:
+        return any(name == b"transfer-encoding" for name, _ in self.headers or ())
 
     def _wait(self) -> None:
         self._stop()
@@ -72,13 +92,12 @@ class Patient(H11Protocol):
 
     def _gone(self) -> None:
         self._stop()
-        if self.peer:
-            self.of[self.peer] -= 1
-            if not self.of[self.peer]:
-                del self.of[self.peer]
-            self.peer = ""
+        if self.peer is not None:
+            shares().give(KIND, self.peer)
+            self.peer = None
 
 
 def _trusted(client: tuple[str, int] | None) -> bool:
+    """Whether a connection is a proxy's, which speaks for many."""
     address = ip_address(client[0]) if client else None
     return any(address in ip_network(text) for text in config().trusted)

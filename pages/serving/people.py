@@ -1,11 +1,21 @@
 """Who the visitor is to the store: a person who signed in, the one at this machine, or somebody with a link."""
 
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
 import streamlit as st
 
 from pages.serving.config import config
-from pages.serving.store import Actor
+from pages.serving.store import LOCAL, Actor
+from pages.serving.visitor import address_here
 
-LOCAL = "this machine"
+# Of other letters, some become another's when they are made small: the Kelvin sign is not a k.
+ADDRESS = re.compile(r"[!-?A-~]+@[!-?A-~]+")
+LONGEST = 120  # characters
+UNVERIFIED = "somebody without a verified address"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _for_many = False
 
@@ -21,17 +31,49 @@ def serving_many() -> bool:
     return _for_many
 
 
-def visitor(keys: tuple[str, ...]) -> Actor:
-    """The visitor whose page is drawn, with the links that this visit has seen.
+def known_as(claims: Mapping[str, Any]) -> tuple[str, str]:
+    """What somebody who signed in is known by, and the name that is shown.
 
-    People who signed in are known by the e-mail address that the identity provider vouches for, or else by what it
-    calls them. With a plain start (``make run``) everything belongs to the person in front of the screen.
+    An e-mail address counts only if the identity provider says with a plain true that it is verified: otherwise
+    anybody could claim somebody else's. Without one, a person is known by a hash of the provider's name and of what it
+    calls them.
+
+    Parameters
+    ----------
+    claims : mapping
+        What the identity provider says.
+
+    Examples
+    --------
+    >>> known_as({"email": "Ann@example.org", "email_verified": True, "name": "Ann"})
+    ('ann@example.org', 'Ann')
+    >>> person, name = known_as({"email": "ann@example.org", "email_verified": "true", "iss": "https://a", "sub": "7"})
+    >>> person[:3], len(person), name
+    ('id-', 67, 'somebody without a verified address')
+    """
+    said = claims.get("email")
+    plain = isinstance(said, str) and len(said) <= LONGEST and ADDRESS.fullmatch(said)
+    email = str(said).lower() if plain and claims.get("email_verified") is True else ""
+    issuer, subject, shown = (str(claims.get(name) or "") for name in ("iss", "sub", "name"))
+    hashed = hashlib.sha256(json.dumps([issuer, subject]).encode()).hexdigest()
+    return email or (f"id-{hashed}" if subject else ""), shown or email or UNVERIFIED
+
+
+def visitor(keys: tuple[str, ...], browser: str = "") -> Actor:
+    """The visitor whose page is drawn.
+
+    With a plain start (``make run``) everything belongs to the person in front of the screen.
+
+    Parameters
+    ----------
+    keys : tuple of str
+        Secrets of the links that this visitor came with.
+    browser : str
+        What the visitor's browser is known by where nobody signs in.
     """
     if config().login:
-        told = {name: str(value) for name, value in st.user.items()} if st.user.is_logged_in else {}
-        email = told.get("email", "") if told.get("email_verified", "True") != "False" else ""
-        known = email.lower() or "|".join(filter(None, (told.get("iss", ""), told.get("sub", ""))))
-        return Actor(known[:120], told.get("name", "") or email, keys)
+        person, name = known_as(st.user.to_dict()) if st.user.is_logged_in else ("", "")
+        return Actor(person, name, keys, address=address_here())
     if not _for_many and (st.context.ip_address or "::1") in LOOPBACK:
-        return Actor(LOCAL, "you", keys)
-    return Actor(keys=keys)
+        return Actor(LOCAL, "somebody at this computer", keys)
+    return Actor(keys=keys, browser=browser, address=address_here())

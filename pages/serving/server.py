@@ -8,8 +8,6 @@ line of log a job, the HTTP API, and links that survive signing in.
 import asyncio
 import json
 import logging
-import os
-import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -21,18 +19,22 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 import uvicorn
+from anyio.to_thread import run_sync
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 from streamlit.web.bootstrap import load_config_options
 
-from pages.serving import garbage, people, retention, theme_message, uploads
+from pages.serving import browser, confinement, garbage, people, retention, sockets, theme_message, uploads
+from pages.serving.bodies import MB
 from pages.serving.config import Config, ConfigError, config
 from pages.serving.connections import Patient
-from pages.serving.doors import API, HEALTH, Doors
+from pages.serving.gate import API, HEALTH, Gate
 from pages.serving.headers import AskedForLink, SecurityHeaders
-from pages.serving.jobs import JobError, folders
+from pages.serving.jobs import JobError, turns
+from pages.serving.shares import shares
+from pages.serving.store import store
 
 try:
     import resource
@@ -47,6 +49,10 @@ PING = 30  # seconds between two pings to a browser, and for its answer
 MOST_CONNECTIONS, FILES = 2_000, 8_192  # of all together; an upload of many parts has many files
 
 log = logging.getLogger("evenreach")
+UNCONFINED = (
+    "This system has no Landlock (Linux 5.13 or newer): processes that read uploaded files have all rights of the "
+    "server's user."
+)
 SWITCH = 0.0003  # seconds a thread computes before others get their turn: Python's 5 ms add up to a third of an answer
 
 
@@ -82,19 +88,22 @@ def check_login(settings: Config) -> None:
 
 
 async def health(_request: Request) -> JSONResponse:
-    """200 if pages can be drawn, files taken and work done, else 503; with how busy it is."""
+    """200 if pages can be drawn, files taken, work done and plans saved, else 503; with how busy it is."""
     from pages.serving.jobs import tasks
 
     now = tasks.health()
-    disk_full = await asyncio.to_thread(uploads.full)
-    well = now.well and not disk_full
+    disk_full = await uploads.disk_full()
+    database = await run_sync(store().state, limiter=uploads.prober())
+    well = now.well and not disk_full and not database
+    wrong = f"database {database}" if database else "disk full" if disk_full else "no worker"
     body = {
-        "status": "ok" if well else "disk full" if disk_full else "no worker",
+        "status": "ok" if well else wrong,
         "workers": now.workers,
         "alive": now.alive,
         "running": now.running,
         "waiting": now.waiting,
-        "uploads_mb": round(uploads.ledger().taken() / uploads.MB),
+        "computing": turns.turns().running,
+        "uploads_mb": round(uploads.ledger().taken() / MB),
     }
     return JSONResponse(body, status_code=200 if well else 503, headers={"Cache-Control": "no-store"})
 
@@ -117,22 +126,24 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
 
 def build(settings: Config) -> st.App:
     """The app with what surrounds it."""
-    from pages.serving import api  # brings the solver along, which looks for its cache when it is imported
+    from pages.serving import api  # brings the solver along: not before the settings are checked
 
     base = settings.base_path.strip("/")
     names = [*settings.names, *_sign_in_host(settings)]
     middleware = [
         Middleware(SecurityHeaders, offline=settings.offline_maps),
         Middleware(
-            Doors,
+            Gate,
+            shares=shares(),
+            identify=api.identify,
             names=names,
             base=base,
             login=settings.login,
-            most=settings.most_connections,
             proxied=bool(settings.trusted),
+            patience=settings.patience_s,
         ),
-        Middleware(uploads.Uploads, base=base),
     ]
+    middleware.append(Middleware(browser.Cookies, base=base, named=not settings.login))
     if settings.login:
         middleware.append(Middleware(AskedForLink))
     routes = [Route(HEALTH, health), Mount(f"/{base}{API}" if base else API, api.build())]
@@ -154,7 +165,7 @@ def serve(app: st.App, settings: Config) -> None:
             "server.port": settings.port,
             "server.address": settings.address,
             "server.baseUrlPath": settings.base_path,
-            "server.allowedHosts": [],  # Doors knows them
+            "server.allowedHosts": [],  # the gate knows them
             "server.fileWatcherType": "none",
             "server.maxUploadSize": settings.upload_mb,
             "server.maxWidgetStateSize": MESSAGE_MB,
@@ -168,7 +179,7 @@ def serve(app: st.App, settings: Config) -> None:
         port=settings.port,
         http=Patient,
         ws="websockets-sansio",
-        ws_max_size=MESSAGE_MB * uploads.MB,
+        ws_max_size=MESSAGE_MB * MB,
         ws_ping_interval=PING,
         ws_ping_timeout=PING,
         ws_per_message_deflate=False,
@@ -188,18 +199,6 @@ def _many_files() -> None:
         now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, wanted), most))
-
-
-def writable_cache() -> None:
-    """Give numba a copy of the compiled code that comes with a read-only image: it uses no folder it cannot write to.
-
-    Called before anything imports numba; workers inherit the setting.
-    """
-    shipped = os.environ.get("NUMBA_CACHE_DIR", "")
-    if shipped and Path(shipped).is_dir() and not os.access(shipped, os.W_OK):
-        copy = folders.make("numba")
-        shutil.copytree(shipped, copy, dirs_exist_ok=True)
-        os.environ["NUMBA_CACHE_DIR"] = str(copy)
 
 
 def warm() -> None:
@@ -230,16 +229,19 @@ def main() -> None:
     try:
         settings = config()
         check_login(settings)
+        _ = settings.database_url  # the password is there
     except ConfigError as problem:
         sys.exit(f"EvenReach cannot start. {problem}")
     people.serve_many()
+    turns.found_by(sockets.turn_here)
     sys.argv = [str(ROOT / "app.py")]  # whose neighbours .streamlit/ and static/ are
-    writable_cache()
     sys.setswitchinterval(SWITCH)
     try:
         warm()
     except (JobError, ValueError, MemoryError) as problem:  # serve all the same: each page says what is wrong
         log.info(json.dumps({"event": "cold", "why": str(problem)}))
+    if not confinement.version():
+        log.info(json.dumps({"event": "notice", "about": UNCONFINED}))
     log.info(json.dumps({"event": "serving", "port": settings.port, "workers": settings.workers}))
     serve(build(settings), settings)
 

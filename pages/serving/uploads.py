@@ -1,7 +1,7 @@
-"""Uploaded files: room for all of them together, a share for each visitor and address, and an end to those that stall.
+"""Uploaded files: room for all of them together, and a share of it for each visitor and address.
 
-Streamlit keeps an upload in memory until its session is cleared away, and takes as many as come. This stands before its
-upload route, and clears away the sessions whose visitors have left.
+Streamlit keeps an upload in memory until its session is cleared away, and takes as many as come. The gate passes
+uploads on through here; sessions whose visitors have left are cleared away.
 """
 
 import asyncio
@@ -11,37 +11,29 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from starlette.datastructures import Headers
+import anyio
+from anyio.to_thread import run_sync
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from pages.serving import bodies
+from pages.serving.bodies import MB
 from pages.serving.config import Config, config
-from pages.serving.doors import API, UPLOADS, refuse, who
+from pages.serving.shares import Refusal, shares
 
-MB = 1024 * 1024
 FRAMING = MB  # a form is a little longer than the file in it
 LEAST = 64 * 1024  # bytes the smallest file counts for: what is kept about it takes memory, too
-AT_ONCE, AT_ONCE_BY_ADDRESS = 12, 48  # uploads on their way; a shapefile has up to eight parts
-SLOWEST = 10_000  # bytes per second
 ROOM = 100 * MB  # of the temporary folder that uploads leave to others
 SWEEP = 5.0  # seconds
 SAID = 20.0  # seconds for which a page says why an upload was refused, while others of its drop arrive
-
-
-class Refusal(Exception):  # noqa: N818  a no, not a mistake
-    """An upload that is refused: the status of the answer and the sentence in it."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,33 +115,30 @@ class Ledger:
 
     def _check(self, new: Flight) -> None:
         mine = [flight for flight in self.flights if flight.session == new.session]
-        near = [flight for flight in self.flights if flight.address == new.address]
         if new.size > self.file + FRAMING:
             raise Refusal(413, f"The file is too large: at most {self.file // MB:,} MB can be uploaded.")
-        if len(mine) > AT_ONCE or len(near) > AT_ONCE_BY_ADDRESS:
-            raise Refusal(
-                429, "Too many uploads at once. Wait until the others have arrived, then try again."
-            )
         if self.held(new.session) + sum(flight.size for flight in mine) > 2 * (self.file + FRAMING):
             msg = (
                 f"You have uploaded {self.held(new.session) // MB:,} MB already; a visitor may have "
                 f"{2 * self.file // MB:,} MB on this server. Remove a file, then try again."
             )
-            raise Refusal(429, msg)
+            raise Refusal(429, msg, retry=60)
         if self.taken(new.address) > self.total // 2 + 2 * FRAMING:
             msg = (
                 "The files from your address fill half of this server's room for uploads, which is its share. "
                 "Close pages with files you no longer need, wait a minute, then try again."
             )
-            raise Refusal(429, msg)
+            raise Refusal(429, msg, retry=60)
         if self.taken() > self.total + 2 * FRAMING:
-            raise Refusal(429, "This server has no room for more uploads now. Try again in a few minutes.")
+            msg = "This server has no room for more uploads now. Try again in a few minutes."
+            raise Refusal(429, msg, retry=60)
 
     def sweep(self) -> None:
         """Clear away the sessions with files whose visitors have left for good."""
         server, now = self.server(), self.clock()
+        flying = {flight.session for flight in self.flights}  # a program's upload has no session to look for
         books: tuple[dict[str, Any], ...] = (self.peaks, self.addresses, self.gone, self.said)
-        for session in {*self.addresses, *self.said, *server.uploaded_file_mgr.file_storage}:
+        for session in {*self.addresses, *self.said, *server.uploaded_file_mgr.file_storage} - flying:
             if server.is_active_session(session):
                 self.gone.pop(session, None)
             elif now - self.gone.setdefault(session, now) >= self.patience:
@@ -174,10 +163,12 @@ class Ledger:
 
     def tell(self, session: str, sentence: str) -> None:
         """Have the visitor's page say why an upload was refused: Streamlit's uploader shows only a number."""
-        visit = self.server()._session_mgr.get_active_session_info(session)
+        visit = self.server().get_app_session(session)
         if visit:
+            new = sentence not in self.told(session)
             self.said[session] = self.clock(), sentence
-            visit.session.request_rerun(None)
+            if new:  # a flood of refused uploads is not a flood of runs
+                visit.request_rerun(None)
 
 
 @cache
@@ -204,89 +195,59 @@ def full(size: int = 0) -> bool:
     return False
 
 
-class Uploads:
-    """Stands before Streamlit's upload route, and before that of the API, whose callers have no session.
+@cache
+def prober() -> anyio.CapacityLimiter:
+    """Threads that only look at the disk and the database: the health check waits for nothing else."""
+    return anyio.CapacityLimiter(4)
+
+
+async def disk_full(size: int = 0) -> bool:
+    """Whether the temporary folder has no room for so many bytes, without holding up others."""
+    return await run_sync(full, size, limiter=prober())
+
+
+async def passed_on(
+    app: ASGIApp, scope: Scope, receive: Receive, send: Send, address: str, session: str = ""
+) -> None:
+    """Pass an upload on, if there is room for it and it comes in time.
 
     Parameters
     ----------
-    base : str
-        Path under which the app is served, without slashes at its ends.
+    address : str
+        Where it comes from.
+    session : str
+        The page it is for; without one it is a program's, and counts only while it is on its way and read.
+
+    Raises
+    ------
+    Refusal
+        If it cannot be taken; the page it is for says so, too.
     """
-
-    def __init__(self, app: ASGIApp, *, base: str) -> None:
-        self.app = app
-        here = f"/{base}" if base else ""
-        self.prefix, self.api = here + UPLOADS, f"{here}{API}/datasets"
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass everything on but uploads that are too much."""
-        asked = (scope["method"], scope["path"]) if scope["type"] == "http" else ("", "")
-        of_api = asked == ("POST", self.api)
-        if not of_api and not (asked[0] == "PUT" and asked[1].startswith(self.prefix)):
-            await self.app(scope, receive, send)
-            return
-        book = ledger()
-        session = asked[1].removeprefix(self.prefix).split("/")[0]
-        if of_api:
-            session = f"api {secrets.token_hex(8)}"  # it counts while it is on its way and read
-        try:
-            size = self._size(scope, None if of_api else session, book)
-            with book.flight(session, who(scope), size):
-                if await asyncio.to_thread(full, size):
-                    raise OSError(errno.ENOSPC, "no room in the temporary folder")  # noqa: TRY301  as when writing
-                await self.app(scope, _in_time(receive, size, book.patience), send)
-        except Refusal as refusal:
-            book.tell(session, str(refusal))
-            await refuse(scope, receive, send, refusal.status, str(refusal), retry=60)
-        except ClientDisconnect:
-            return
-        except OSError as problem:
-            if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            sentence = "The server's disk is full, so it cannot take files now. Tell whoever runs it."
-            book.tell(session, sentence)
-            await refuse(scope, receive, send, 507, sentence, retry=60)
-
-    @staticmethod
-    def _size(scope: Scope, session: str | None, book: Ledger) -> int:
-        if session is not None and not book.server().is_active_session(session):
-            raise Refusal(400, "This page is no longer connected to the server. Reload it, then try again.")
-        length = Headers(scope=scope).get("content-length", "")
-        if not (length.isascii() and length.isdigit() and len(length) < 16):
-            raise Refusal(411, "An upload must say how long it is (Content-Length).")
-        return int(length)
-
-
-def _in_time(receive: Receive, size: int, patience: float) -> Callable[[], Awaitable[Message]]:
-    """Receive no more than was announced, and no slower than the slowest line that is worth waiting for."""
-    got = 0  # bytes
-    waited, brought = (
-        0.0,
-        0,
-    )  # since the last look: seconds spent waiting for the client, bytes it sent meanwhile
-    time_now = asyncio.get_running_loop().time
-
-    async def receive_in_time() -> Message:
-        nonlocal got, waited, brought
-        while True:
-            begun = time_now()
-            message = None
-            try:
-                async with asyncio.timeout(patience - waited):
-                    message = await receive()
-            except TimeoutError:
-                pass
-            waited += time_now() - begun
-            if message:
-                got += len(message.get("body", b""))
-                brought += len(message.get("body", b""))
-            if got > size:
-                raise Refusal(413, "The upload is longer than it said.")
-            if waited >= patience:
-                if brought < SLOWEST * patience and (message is None or message.get("more_body", False)):
-                    raise Refusal(408, "The upload stalled. Check your connection, then try again.")
-                waited, brought = 0.0, 0
-            if message:
-                return message
-
-    return receive_in_time
+    book, own = ledger(), session or f"api {secrets.token_hex(8)}"
+    try:
+        if session and not book.server().is_active_session(session):
+            raise Refusal(  # noqa: TRY301  told like the others
+                400, "This page is no longer connected to the server. Reload it, then try again."
+            )
+        size = bodies.length_of(scope)
+        if size is None:
+            raise Refusal(411, "An upload must say how long it is (Content-Length).")  # noqa: TRY301  likewise
+        with (
+            shares().holding("uploads of an address", address),
+            shares().holding("uploads of a page", own),
+            book.flight(own, address, size),
+        ):
+            if await disk_full(size):
+                raise OSError(errno.ENOSPC, "no room in the temporary folder")  # noqa: TRY301  as when writing
+            await bodies.passed_on(app, scope, bodies.Body(receive, size, book.patience), send)
+    except Refusal as refusal:
+        book.tell(session, str(refusal))
+        raise
+    except ClientDisconnect:
+        return
+    except OSError as problem:
+        if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        sentence = "The server's disk is full, so it cannot take files now. Tell whoever runs it."
+        book.tell(session, sentence)
+        raise Refusal(507, sentence, retry=60) from problem

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from pages.serving.config import Config, ConfigError
 from pages.serving.jobs.files import READERS
@@ -23,6 +24,8 @@ def test_every_setting_can_be_set() -> None:
         "EVENREACH_UPLOAD_MB": "50",
         "EVENREACH_UPLOADS_MB": "100",
         "EVENREACH_MOST_CONNECTIONS": "20",
+        "EVENREACH_MOST_PAGES": "9",
+        "EVENREACH_MOST_CALLS": "3",
         "EVENREACH_PATIENCE_S": "5",
         "EVENREACH_HOSTS": "Reach.example.org, *.example.net",
         "EVENREACH_PROXIES": "10.0.0.5, 172.16.0.0/12,::1",
@@ -40,6 +43,11 @@ def test_every_setting_can_be_set() -> None:
         "EVENREACH_READ_SECONDS": "20",
         "EVENREACH_PROOF_SECONDS": "9",
         "EVENREACH_DATABASE": "postgresql://reach:secret@db/reach",
+        "EVENREACH_DATABASE_PASSWORD_FILE": "/run/secrets/password",
+        "EVENREACH_STORE_MB": "500",
+        "EVENREACH_STORE_ENTRIES": "5000",
+        "EVENREACH_PERSON_MB": "50",
+        "EVENREACH_PERSON_ENTRIES": "100",
         "EVENREACH_UPLOAD_DAYS": "7",
         "EVENREACH_PROJECT_DAYS": "400",
         "EVENREACH_SCHEDULER": "tcp://10.0.0.5:8786",
@@ -51,6 +59,8 @@ def test_every_setting_can_be_set() -> None:
         upload_mb=50,
         uploads_mb=100,
         most_connections=20,
+        most_pages=9,
+        most_calls=3,
         patience_s=5,
         hosts="Reach.example.org, *.example.net",
         proxies="10.0.0.5, 172.16.0.0/12,::1",
@@ -63,6 +73,11 @@ def test_every_setting_can_be_set() -> None:
         read_seconds=20,
         proof_seconds=9,
         database="postgresql://reach:secret@db/reach",
+        database_password_file="/run/secrets/password",
+        store_mb=500,
+        store_entries=5_000,
+        person_mb=50,
+        person_entries=100,
         upload_days=7,
         project_days=400,
         scheduler="tcp://10.0.0.5:8786",
@@ -74,7 +89,13 @@ def test_every_setting_can_be_set() -> None:
         login=True,
     )
     assert settings.names == ["reach.example.org", "*.example.net"]
-    assert settings.trusted == ["10.0.0.5", "172.16.0.0/12", "::1"]
+    assert settings.trusted == [
+        "10.0.0.5",
+        "::ffff:10.0.0.5/128",
+        "172.16.0.0/12",
+        "::ffff:172.16.0.0/108",
+        "::1",
+    ]
     assert (Config().names, Config().trusted) == ([], [])
 
 
@@ -111,7 +132,7 @@ def test_what_cannot_be_is_refused_with_a_sentence(name: str, value: str, senten
     with pytest.raises(ConfigError, match=re.escape(sentence)) as refused:
         Config.read({name: value})
     assert str(refused.value).startswith(name)
-    assert len(str(refused.value)) < 700
+    assert len(str(refused.value)) < 1000
 
 
 def test_a_plain_start_asks_nothing_and_is_reached_from_this_machine_only() -> None:
@@ -160,3 +181,46 @@ def test_a_password_in_the_database_url_is_never_said() -> None:
     assert "postgresql://user:password@host/name" in str(refused.value)
     assert "secret" not in str(refused.value)
     assert "secret" not in repr(Config.read({"EVENREACH_DATABASE": "postgresql://reach:secret@db/reach"}))
+
+
+@pytest.mark.parametrize("password", ["plain", "p@ss/w:rd %41 #?ü"])
+def test_a_password_can_come_from_a_file(tmp_path: Path, password: str) -> None:
+    file = tmp_path / "password"
+    file.write_text(f"{password}\n", encoding="utf-8")
+    given = {
+        "EVENREACH_DATABASE": "postgresql://reach@db:5432/reach?sslmode=require",
+        "EVENREACH_DATABASE_PASSWORD_FILE": str(file),
+    }
+    url = sa.make_url(Config.read(given).database_url)
+    assert (url.username, url.password, url.host, url.port, url.database, dict(url.query)) == (
+        "reach",
+        password,
+        "db",
+        5432,
+        "reach",
+        {"sslmode": "require"},
+    )
+    assert password not in repr(Config.read(given))
+
+
+@pytest.mark.parametrize(
+    ("url", "content", "sentence"),
+    [
+        ("postgresql://reach@db/reach", None, "cannot be used: No such file or directory."),
+        ("postgresql://reach@db/reach", b" \n", "cannot be used: it is empty."),
+        ("postgresql://reach@db/reach", b"\xff\xfe", "cannot be used: it is not text."),
+        ("postgresql://reach:secret@db/reach", b"x", "with a user and without a password"),
+        ("sqlite:////data/evenreach.db", b"x", "with a user and without a password"),
+        ("", b"x", "with a user and without a password"),
+    ],
+)
+def test_a_password_file_that_cannot_be_used_gets_a_sentence(
+    tmp_path: Path, url: str, content: bytes | None, sentence: str
+) -> None:
+    file = tmp_path / "password"
+    if content is not None:
+        file.write_bytes(content)
+    settings = Config(database=url, database_password_file=str(file))
+    with pytest.raises(ConfigError, match=re.escape(sentence)) as refused:
+        _ = settings.database_url
+    assert "secret" not in str(refused.value)

@@ -6,11 +6,12 @@ import http.client
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,16 +21,19 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from benchmarks import load
 from benchmarks.serving import ROOT, Server
+from pages.serving.jobs.files import READERS
+from tests.another_user import AS_ANOTHER_USER, give_back, give_owner_the_rights_of_others
 from tests.waiting import PATIENCE, finish, until
+from tkm_core.clustering.compiled.kernel import NOTICE
 
 
 class Running(Server):
     """A server as a team runs it, with its log at hand."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    def __init__(self, folder: Path, python: Sequence[str] = (sys.executable,), **settings: str) -> None:
         self.log = folder / "log"
         with self.log.open("w") as log:
-            super().__init__(log=log, **{"EVENREACH_WORKERS": "1"} | settings)
+            super().__init__(log=log, python=python, **{"EVENREACH_WORKERS": "1"} | settings)
 
     def answers(self) -> bool:
         assert self.process.poll() is None, self.log.read_text()
@@ -57,9 +61,50 @@ class Running(Server):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with Running(tmp_path_factory.mktemp("server")) as running:
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The compiled code as another user finds it who may not change it."""
+    folder = tmp_path_factory.mktemp("compiled")
+    compiling = [sys.executable, "-m", "tkm_core.clustering.compiled"]
+    own = {"NUMBA_CACHE_DIR": str(folder / "numba")}
+    subprocess.run(compiling, cwd=ROOT, env=os.environ | own, check=True, capture_output=True)
+    give_owner_the_rights_of_others(folder / "numba")
+    yield folder / "numba"
+    give_back(folder)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Iterator[Running]:
+    """A server as in the image: one user compiles while it is built, and another without rights serves."""
+    folder, home = tmp_path_factory.mktemp("server"), tmp_path_factory.mktemp("home")
+    home.chmod(0o555)
+    own = {"NUMBA_CACHE_DIR": str(compiled), "HOME": str(home), "TMPDIR": str(folder)}
+    own |= {"SECRET_OF_TESTS": "x", "PYTHONDONTWRITEBYTECODE": "1"}
+    with Running(folder, AS_ANOTHER_USER, **own) as running:
         yield running
+    give_back(home)
+
+
+def test_what_another_user_compiled_is_used_and_not_written(server: Running, compiled: Path) -> None:
+    assert finish(_page(server.port, "dataset=toulouse&k=3")) == 0
+    until(lambda: any(line.get("outcome") == "done" for line in server.lines()))
+    assert NOTICE not in server.log.read_text(), "it was compiled once more"
+    files = [path for path in compiled.rglob("*") if path.is_file()]
+    assert len(files) > 20
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o444}, "others could change it"
+    assert not [*server.log.parent.rglob("*.machine*")]
+
+
+def test_no_process_of_the_server_inherits_the_database_or_a_secret(server: Running) -> None:
+    def children() -> list[Path]:
+        found = Path(f"/proc/{server.process.pid}/task").glob("*/children")
+        return [Path(f"/proc/{pid}/environ") for task in found for pid in task.read_text().split()]
+
+    assert b"EVENREACH_DATABASE=" in Path(f"/proc/{server.process.pid}/environ").read_bytes()
+    until(lambda: len(children()) == 1 + READERS)
+    for environment in children():
+        names = {line.partition(b"=")[0].decode() for line in environment.read_bytes().split(b"\0") if line}
+        assert {"PATH", "NUMBA_CACHE_DIR", "EVENREACH_WORKERS", "TMPDIR"} <= names
+        assert not names & {"EVENREACH_DATABASE", "EVENREACH_DATABASE_PASSWORD_FILE", "SECRET_OF_TESTS"}
 
 
 def test_every_answer_carries_the_security_headers(server: Running) -> None:

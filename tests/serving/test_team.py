@@ -145,11 +145,11 @@ def test_compose_has_a_team_beside_the_default() -> None:
     for name in ("one", "two"):
         server = TEAM[name]
         changed = {key for key in server if server[key] != usual.get(key)}
-        assert changed == {"profiles", "ports", "environment", "volumes", "networks", "depends_on"}
+        assert changed == {"profiles", "ports", "environment", "volumes", "secrets", "networks", "depends_on"}
         told = server["environment"]
         own = {key for key in told if told[key] != usual["environment"][key]}
-        assert own == {"EVENREACH_DATABASE", "EVENREACH_PROXIES"}
-        assert told["EVENREACH_DATABASE"].startswith("postgresql://evenreach:")
+        assert own == {"EVENREACH_DATABASE", "EVENREACH_DATABASE_PASSWORD_FILE", "EVENREACH_PROXIES"}
+        assert told["EVENREACH_DATABASE"] == "postgresql://evenreach@database/evenreach"
         assert told["EVENREACH_PROXIES"] == COMPOSE["networks"]["team"]["ipam"]["config"][0]["subnet"]
         assert server["ports"] == [], "only nginx reaches it"
     assert "ports" not in TEAM["database"], "only the servers reach it"
@@ -159,7 +159,54 @@ def test_compose_has_a_team_beside_the_default() -> None:
         assert {wanted["source"] for wanted in one.get("configs", ())} <= set(COMPOSE["configs"]), name
         mounted = [volume.partition(":")[0] for volume in one.get("volumes", ())]
         assert set(mounted) <= set(COMPOSE["volumes"]), name
-        assert "no-new-privileges:true" in one["security_opt"], name
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_has_no_more_rights_than_it_needs(name: str) -> None:
+    one = SERVICES[name]
+    assert one["read_only"] is True
+    assert one["cap_drop"] == ["ALL"]
+    assert one["security_opt"] == ["no-new-privileges:true"]
+    assert not {"privileged", "cap_add", "devices", "pid", "ipc", "network_mode"} & set(one)
+    assert one["mem_limit"] and one["pids_limit"]
+    for temporary in one["tmpfs"]:
+        assert {"noexec", "nosuid", "nodev"} <= set(temporary.partition(":")[2].split(",")), temporary
+    # the image of EvenReach says itself who runs it
+    user = "10001:10001" if one["image"] == "evenreach:latest" else one["user"]
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", user)
+
+
+def test_each_service_reaches_only_what_it_has_to() -> None:
+    reached = {name: set(one["networks"]) for name, one in SERVICES.items()}
+    closed = {name for name, net in COMPOSE["networks"].items() if net and net.get("internal") is True}
+    assert closed == {"store", "cluster"}
+    servers = {"evenreach", "one", "two"}
+    assert reached["database"] == {"store"}
+    assert reached["scheduler"] == reached["worker"] == {"cluster"}
+    assert {name for name in reached if "store" in reached[name]} == {"database", "one", "two"}
+    assert {name for name in reached if "cluster" in reached[name]} == servers | {"scheduler", "worker"}
+    assert reached["front"] == {"team"}
+    published = {name: one["ports"] for name, one in SERVICES.items() if one.get("ports")}
+    assert set(published) == {"evenreach", "front"}
+    for ports in published.values():
+        assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_the_password_is_a_file_for_the_database_and_its_servers_alone() -> None:
+    (secret,) = COMPOSE["secrets"]
+    file = f"/run/secrets/{secret}"
+    assert {name for name, one in SERVICES.items() if one.get("secrets")} == {"one", "two", "database"}
+    for name in ("one", "two"):
+        assert TEAM[name]["environment"]["EVENREACH_DATABASE_PASSWORD_FILE"] == file
+    assert TEAM["database"]["environment"]["POSTGRES_PASSWORD_FILE"] == file
+    for one in SERVICES.values():
+        secrets = [
+            key for key in one.get("environment", {}) if re.search(r"PASSWORD(?!_FILE)|SECRET|TOKEN|KEY", key)
+        ]
+        assert not secrets
+    assert not {
+        key for name in ("scheduler", "worker", "front") for key in SERVICES[name].get("environment", {})
+    }
 
 
 def test_nginx_keeps_a_browser_with_one_server_and_lets_its_websocket_through() -> None:

@@ -12,7 +12,8 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from pages.serving.config import Config
-from pages.serving.uploads import AT_ONCE, LEAST, Ledger, Refusal
+from pages.serving.shares import UPLOADS_OF_PAGE, Refusal
+from pages.serving.uploads import LEAST, Ledger
 from tests.serving.test_faults import held_files
 from tests.serving.test_server import Running
 from tests.serving.visitors import MB, Visitor, ask, form, token, uploads_mb
@@ -165,10 +166,10 @@ def test_an_upload_that_trickles_ends(server: Running) -> None:
 
 def test_only_so_many_uploads_are_on_their_way_at_once(server: Running) -> None:
     with Visitor(server) as one:
-        lines = [begin(one, 100_000, 1000) for _ in range(AT_ONCE)]
+        lines = [begin(one, 100_000, 1000) for _ in range(UPLOADS_OF_PAGE)]
         status, said = one.upload("b", 1000)
         assert (status, "Too many uploads at once" in said) == (429, True)
-        assert [status_of(line) for line in lines] == [408] * AT_ONCE
+        assert [status_of(line) for line in lines] == [408] * UPLOADS_OF_PAGE
         for line in lines:
             line.close()
         assert one.upload("b", 1000)[0] == 204
@@ -217,13 +218,27 @@ def test_files_are_gone_from_streamlits_memory_when_their_visitor_is() -> None:
     assert ledger.taken() == MB
 
 
+@pytest.mark.parametrize("session", ["api 0123", "gone"])
+def test_an_upload_on_its_way_counts_though_no_page_waits_for_it(session: str) -> None:
+    """A program's upload has no page, and a page may lose its connection in the middle of one."""
+    clock = [0.0]
+    ledger = book(MemoryUploadedFileManager("/x"), set(), clock)
+    with ledger.flight(session, "10.0.0.1", MB):
+        for clock[0] in (1.0, 100.0, 200.0):
+            ledger.sweep()
+            assert ledger.taken() == ledger.taken("10.0.0.1") == MB
+    assert not (ledger.taken() or ledger.addresses or ledger.peaks)
+
+
 def test_why_an_upload_was_refused_is_said_through_the_runs_that_follow() -> None:
     clock = [100.0]
     ledger = book(MemoryUploadedFileManager("/x"), {"one"}, clock)
-    visit = SimpleNamespace(session=SimpleNamespace(request_rerun=lambda _: None))
-    ledger.server()._session_mgr = SimpleNamespace(get_active_session_info=lambda _: visit)
+    runs: list[None] = []
+    ledger.server().get_app_session = lambda _: SimpleNamespace(request_rerun=runs.append)
     assert ledger.told("one") == []
-    ledger.tell("one", "Too much.")
+    for _ in range(3):
+        ledger.tell("one", "Too much.")
+    assert len(runs) == 1, "a flood of refused uploads is not a flood of runs"
     for clock[0] in (100.0, 101.0, 119.0):  # other files of the same drop arrive
         assert ledger.told("one") == ["Too much."]
         assert ledger.told("other") == []

@@ -60,6 +60,8 @@ class Visitor:
         The path under which the app is served.
     host : str
         The name it asks for.
+    said : tuple of str
+        What a browser says besides: the token against forged requests, and the session it had.
     **headers : str
         Of the websocket's request.
     """
@@ -70,13 +72,14 @@ class Visitor:
         source: str = "127.0.0.1",
         base: str = "",
         host: str = "localhost",
+        said: tuple[str, ...] = (),
         **headers: str,
     ) -> None:
         self.server, self.source, self.base = server, source, base
         self.door = contextlib.ExitStack()
         knocked = connect(
             f"ws://{host}:{server.port}{base}/_stcore/stream",
-            subprotocols=[Subprotocol("streamlit")],
+            subprotocols=[Subprotocol(one) for one in ("streamlit", *said)],
             additional_headers={name.replace("_", "-"): text for name, text in headers.items()},
             sock=socket.create_connection(("127.0.0.1", server.port), 20, (source, 0)),
             max_size=None,

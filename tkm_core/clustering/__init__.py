@@ -8,9 +8,11 @@ from tkm_core.clustering.checks import (
     check_grid,
     check_number,
     check_points,
+    check_scale,
     check_t,
     check_weights,
     check_whole,
+    named_weights,
 )
 from tkm_core.clustering.compiled.costs import clearly_lower
 from tkm_core.clustering.compiled.kernel import inner, kernel
@@ -54,6 +56,7 @@ __all__ = [
     "check_grid",
     "check_number",
     "check_points",
+    "check_scale",
     "check_t",
     "check_weights",
     "check_whole",
@@ -71,6 +74,7 @@ __all__ = [
     "inner",
     "kernel",
     "level_weights",
+    "named_weights",
     "nearest",
     "seeds",
     "served",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tkm_core.arrays import Floats
+from tkm_core.spread import spread
 
 WEIGHT_RATIO = (
     2.0**-1000
@@ -47,6 +48,30 @@ def warn_of_units(t: Iterable[float], length: float, stacklevel: int = 3) -> Non
     )
 
 
+def check_scale(scale: str | float | None, points: Floats, weights: Floats, t: Floats) -> float:
+    """The length in which t is counted, in the unit of the points; warns of a useless t if none is given.
+
+    Parameters
+    ----------
+    scale : "auto", float or None
+        As in ``TiltedKMeans``.
+    points, weights : array (n, d) and array (n,)
+        Checked residents.
+    t : array (s,)
+        The dial.
+
+    >>> check_scale("auto", np.array([[0.0, 0.0], [2.0, 14.0]]), np.ones(2), np.array([0.3]))
+    5.0
+    """
+    if scale is not None and scale != "auto":
+        return check_number(scale, "scale")
+    length = spread(points, weights)
+    if scale == "auto":
+        return length or 1.0
+    warn_of_units(np.sort(t), length, stacklevel=4)
+    return 1.0
+
+
 def plain_table(X: Any, name: str = "X") -> Any:
     """The table of coordinates: a GeoDataFrame of points becomes columns x and y, anything else stays.
 
@@ -62,6 +87,29 @@ def plain_table(X: Any, name: str = "X") -> Any:
         msg = f"{name} holds dates or times. Leave them out, or turn them into numbers whose distances mean something."
         raise ValueError(msg)
     return X
+
+
+def named_weights(X: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Residents and their weights, where the weights may be given by the name of a column of the table X.
+
+    The column is no coordinate then: it is left out of X, unless X has points of its own (a GeoDataFrame).
+
+    Raises
+    ------
+    ValueError
+        If X has no such column.
+    """
+    if not isinstance(sample_weight, str):
+        return X, sample_weight
+    columns = [str(name) for name in getattr(X, "columns", ())]
+    if sample_weight not in columns:
+        has = f"its columns are {', '.join(columns)}" if columns else "it has no named columns"
+        msg = f"sample_weight is {sample_weight!r}, but X has no such column: {has}. Name one, or give an array."
+        raise ValueError(msg)
+    weights = np.asarray(X[sample_weight])
+    if hasattr(X, "crs"):
+        return X, weights
+    return X[[name for name in X.columns if str(name) != sample_weight]], weights
 
 
 def _point_coordinates(X: Any, name: str) -> Any:

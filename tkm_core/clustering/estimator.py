@@ -23,6 +23,7 @@ from tkm_core.clustering.checks import (
     check_t,
     check_weights,
     check_whole,
+    named_weights,
     plain_table,
     warn_of_units,
 )
@@ -32,6 +33,7 @@ from tkm_core.clustering.given_starts import Init, given_starts
 from tkm_core.clustering.search import Search
 from tkm_core.clustering.sgd import descend_by_sgd
 from tkm_core.partitions import rows_of
+from tkm_core.wording import counted
 
 
 class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -158,12 +160,12 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
         Parameters
         ----------
-        X : array (n, d), GeoDataFrame, Dask array or table, ParquetRows, or path of Parquet files
+        X : array (n, d), DataFrame, GeoDataFrame, Dask array or table, ParquetRows, or path of Parquet files
             Residents. A GeoDataFrame must have points in projected coordinates, not degrees. Data that are not in
             memory are read piece by piece (see the guide "Beyond one machine"); ``labels_`` is then lazy.
         y : ignored
         sample_weight : array (n,) or str, optional
-            Population of each row; for files and tables beyond memory the name of its column.
+            Population of each row, or the name of its column in a table or file; that column is no coordinate then.
 
         Returns
         -------
@@ -176,6 +178,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
             self._weight_column = sample_weight if isinstance(sample_weight, str) else None
             return fit_streamed(self, rows)
+        X, sample_weight = named_weights(X, sample_weight)
         X = check_points(
             validate_data(self, plain_table(X), dtype=np.float64, order="C", ensure_all_finite=False)
         )
@@ -201,7 +204,7 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         used = len(np.unique(found.labels[weights > 0]))
         if used < k and len(np.unique(X[weights > 0], axis=0)) < k:
             warnings.warn(
-                f"Only {used} distinct resident locations for {k} facilities: the others serve nobody.",
+                f"Only {counted(used, 'distinct resident location')} for {k} facilities: the others serve nobody.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -311,11 +314,12 @@ class TiltedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         away[other, nearest[other]] = np.nextafter(away[other].min(axis=1), away.dtype.type(0))
         return away
 
-    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:  # noqa: ARG002
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | str | None = None) -> float:  # noqa: ARG002
         """Minus the weighted sum of squared distances, as scikit-learn's ``KMeans``.
 
         It ignores fairness: to choose t by a grid search, use ``tkm_core.scorer``.
         """
+        X, sample_weight = named_weights(X, sample_weight)
         X = self._checked(X)
         return self._score(X, check_weights(sample_weight, len(X)))
 

@@ -16,6 +16,7 @@ from tkm_core.clustering.checks import (
     check_grid,
     check_points,
     check_weights,
+    named_weights,
     warn_of_units,
 )
 from tkm_core.clustering.compiled.costs import clearly_lower
@@ -140,7 +141,7 @@ def tilted_path(
         farthest resident is farther away than at a smaller t is replaced by one in which they are not and which costs
         at most 0.1 % more, if there is one; such a plan need not be a fixed point.
     sample_weight : array (n,) or str, optional
-        Population of each row; for files and tables beyond memory the name of its column.
+        Population of each row, or the name of its column in a table or file; that column is no coordinate then.
     fixed_centers : array (f, d), optional
         Existing facilities; they come after the new ones in ``centers``.
     scale : "auto", float or None
@@ -167,6 +168,7 @@ def tilted_path(
         return _streamed(
             rows, n_clusters, t, criterion, fixed_centers, scale, random_state, progress or silent
         )
+    X, sample_weight = named_weights(X, sample_weight)
     points = check_points(X)
     weights = check_weights(sample_weight, len(points))
     grid = check_grid(t)

@@ -3,17 +3,18 @@
 import logging
 from collections.abc import Callable
 
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.requests import Request
 
 from pages.serving.api import datasets, plans, projects, scenarios
-from pages.serving.api.caller import Calls, GoneError, from_here
+from pages.serving.api.caller import Calls, GoneError
 from pages.serving.api.messages import Me, Problem
 from pages.serving.config import config
 from pages.serving.jobs import BusyError, JobError
-from pages.serving.store import AwayError, ConflictError, DeniedError
+from pages.serving.shares import Refusal
+from pages.serving.store import AwayError, ConflictError, DeniedError, FullError, InUseError
 from pages.serving.store.problems import DENIED
 from tkm_core.version import VERSION
 
@@ -29,16 +30,20 @@ SAID = {
     401: "The caller is not known.",
     403: "The caller is not allowed to do this.",
     404: "It does not exist, or the caller may not see it.",
-    409: "Somebody else changed it first.",
+    408: "What was sent came too slowly.",
+    409: "Somebody else changed it first, or it is in use.",
     413: "Too large.",
     422: "What was sent cannot be used.",
     429: "Too many at once: try again later.",
+    507: "There is no room for it: delete something first.",
     503: "The server or its database cannot do this now: try again later.",
 }
 # what each problem is answered with; the first that fits
 STATUS: tuple[tuple[type[Exception], int], ...] = (
     (AwayError, 503),
     (ConflictError, 409),
+    (InUseError, 409),
+    (FullError, 507),
     (BusyError, 429),
     (JobError, 503),
     (MemoryError, 503),
@@ -56,7 +61,6 @@ def build() -> FastAPI:
         docs_url=None,  # it would load its scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
-        dependencies=[Depends(from_here)],
         responses={status: {"model": Problem, "description": words} for status, words in SAID.items()},
     )
     app.get("/me", tags=["caller"])(me)
@@ -64,6 +68,7 @@ def build() -> FastAPI:
         app.include_router(part.router)
     app.exception_handler(RequestValidationError)(_not_understood)
     app.exception_handler(DeniedError)(_denied)
+    app.exception_handler(Refusal)(_refused)
     for problem, status in STATUS:
         app.exception_handler(problem)(_told(status))
     app.exception_handler(Exception)(_unexpected)
@@ -97,6 +102,14 @@ def _told(status: int) -> Callable[[Request, Exception], JSONResponse]:
 def _denied(_request: Request, problem: Exception) -> JSONResponse:
     """404 whether there is none or it is somebody else's; 403 for those who may look."""
     return _answer(404 if str(problem) in ("", DENIED) else 403, str(problem) or DENIED)
+
+
+def _refused(_request: Request, problem: Exception) -> JSONResponse:
+    assert isinstance(problem, Refusal)  # noqa: S101  by its registration
+    answer = _answer(problem.status, str(problem))
+    if problem.scheme:
+        answer.headers["WWW-Authenticate"] = problem.scheme
+    return answer
 
 
 def _not_understood(_request: Request, problem: Exception) -> JSONResponse:

@@ -1,4 +1,4 @@
-"""Who calls, and the work that is done for them: in the same line and under the same limits as for pages."""
+"""Settle who calls, and do the work for them: in the same line, by the same turns and limits as for pages."""
 
 import asyncio
 import threading
@@ -10,18 +10,22 @@ from urllib.parse import urlsplit
 
 import anyio
 from anyio.to_thread import run_sync
-from fastapi import Depends, HTTPException, Request, Security
+from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from pages.serving.config import config
-from pages.serving.doors import who
+from pages.serving.gate import who
 from pages.serving.jobs.asker import Asker, asking
-from pages.serving.store import NOBODY, Actor, store
+from pages.serving.jobs.turns import having, turns
+from pages.serving.shares import ALL_CALLS, Refusal
+from pages.serving.store import NOBODY, Actor, AwayError, store
 from tkm_core.progress import Progress
 
 T = TypeVar("T")
 LOOK = 0.5  # seconds between two checks that the caller is still there
-QUICK, LONG = 16, 64  # calls that are worked on at once: what only asks the store, and what plans or reads
+ACTOR = "evenreach.actor"  # where a request keeps who calls
 BEARER = HTTPBearer(
     auto_error=False, description="A person's token: made, and withdrawn, on the Scenarios page of the app."
 )
@@ -51,7 +55,8 @@ class Caller:
 
     async def quick(self, work: Callable[[], T]) -> T:
         """Ask the store, in a thread."""
-        return await run_sync(work, limiter=_limiter(QUICK))
+        async with turns().turn(self.asker):
+            return await run_sync(work, limiter=_threads())
 
     async def long(self, work: Callable[[Progress], T]) -> T:
         """Do long work in a thread; it ends when the caller hangs up.
@@ -67,13 +72,15 @@ class Caller:
             if gone.is_set():
                 raise GoneError
 
-        def at_work() -> T:
-            with asking(self.asker):
-                return work(progress)
-
         watcher = asyncio.create_task(self._watch(gone))
         try:
-            return await run_sync(at_work, limiter=_limiter(LONG))
+            async with turns().turn(self.asker) as turn:
+
+                def at_work() -> T:
+                    with asking(self.asker), having(turn):
+                        return work(progress)
+
+                return await run_sync(at_work, limiter=_threads())
         finally:
             watcher.cancel()
 
@@ -84,35 +91,51 @@ class Caller:
 
 
 @cache
-def _limiter(most: int) -> anyio.CapacityLimiter:
-    """Threads for the API alone: however many calls there are, the pages keep theirs."""
-    return anyio.CapacityLimiter(most)
+def _threads() -> anyio.CapacityLimiter:
+    """Threads for the API alone, one for each call that the gate lets in: nobody waits for one."""
+    return anyio.CapacityLimiter(ALL_CALLS)
 
 
-def from_here(request: Request) -> None:
-    """Refuse what a page of another site sends: a browser says where a call comes from."""
-    origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
-        raise HTTPException(403, ELSEWHERE)
+async def identify(scope: Scope) -> str:
+    """Settle who calls, from the head of the request alone; returns the person, or nothing where nobody signs in.
+
+    Raises
+    ------
+    Refusal
+        If a page of another site calls, the token does not work, or there is none and people sign in here.
+    """
+    headers = Headers(scope=scope)
+    origin = headers.get("origin")  # a browser says where a call comes from
+    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+        raise Refusal(403, ELSEWHERE)
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    actor = NOBODY
+    if scheme.lower() == "bearer" and token:
+        try:
+            found = await run_sync(store().person_with, token.strip(), limiter=_threads())
+        except AwayError as problem:
+            raise Refusal(503, str(problem), retry=10) from problem
+        if found is None:
+            raise Refusal(401, UNKNOWN, scheme="Bearer")
+        actor = found
+    elif config().login:
+        raise Refusal(401, SIGN_IN, scheme="Bearer")
+    scope[ACTOR] = actor
+    return actor.person
 
 
 async def caller(
     request: Request,
-    bearer: Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)],
+    _bearer: Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)],
     key: Annotated[str | None, Security(KEY)],
 ) -> Caller:
     """Who calls: the person whose token was given, and whoever a link to a project lets in."""
-    actor = NOBODY
-    if bearer is not None:
-        found = await run_sync(store().person_with, bearer.credentials, limiter=_limiter(QUICK))
-        if found is None:
-            raise HTTPException(401, UNKNOWN, {"WWW-Authenticate": "Bearer"})
-        actor = found
-    elif config().login:
-        raise HTTPException(401, SIGN_IN, {"WWW-Authenticate": "Bearer"})
+    if ACTOR not in request.scope:  # the gate has asked, where there is one
+        await identify(request.scope)
+    actor: Actor = request.scope[ACTOR]
     address = who(request.scope)
     asked = Asker(actor.person or f"program at {address}", address)
-    return Caller(replace(actor, keys=(key,) if key else ()), asked, request)
+    return Caller(replace(actor, keys=(key,) if key else (), address=address), asked, request)
 
 
 Calls = Annotated[Caller, Depends(caller)]

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, File, Form, Path, UploadFile
+from fastapi import APIRouter, Depends, File, Form, Path, Query, UploadFile
 
 from pages.serving.api.caller import Calls
 from pages.serving.api.messages import DatasetAnswer, Id, Name, SampleAnswer, UploadAnswer
@@ -75,8 +75,28 @@ async def dataset(caller: Calls, token: Token) -> DatasetAnswer:
 
 
 @router.delete("/datasets/{token}", status_code=204)
-async def remove(caller: Calls, token: Token) -> None:
-    """Remove an upload with all its bytes, at once. Only the person who uploaded it can."""
-    if await caller.quick(lambda: store().dataset(caller.actor, token)) is None:
-        raise DeniedError(DENIED)
-    await caller.quick(lambda: store().remove_dataset(caller.actor, token))
+async def remove(
+    caller: Calls,
+    token: Token,
+    *,
+    for_good: Annotated[
+        bool, Query(description="At once and without a way back, from the bin or not.")
+    ] = False,
+) -> None:
+    """Put data in the bin, from which they can be restored for 30 days. Copies that others made of them go, too.
+
+    For the person who uploaded them; within a project for its owners, once no scenario uses them.
+    """
+
+    def work() -> None:
+        if store().dataset(caller.actor, token) is None and not for_good:
+            raise DeniedError(DENIED)
+        (store().erase_dataset if for_good else store().remove_dataset)(caller.actor, token)
+
+    await caller.quick(work)
+
+
+@router.post("/datasets/{token}/restore", status_code=204)
+async def restore(caller: Calls, token: Token) -> None:
+    """Bring data back from the bin. For those who can remove them."""
+    await caller.quick(lambda: store().restore_dataset(caller.actor, token))

@@ -4,16 +4,22 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal
 from urllib.parse import urlencode
 
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from pages.serving.config import config
 from pages.serving.store import Dataset, Event, Project, Scenario
+from pages.serving.store.history import AT_MOST
 from pages.serving.store.schema import NAME, NOTE
 
 MOST_FACILITIES = config().most_facilities
 Name = Annotated[str, Field(max_length=NAME)]
 Note = Annotated[str, Field(max_length=NOTE)]
 Id = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.-]+$")]
+Most = Annotated[int, Query(ge=1, le=AT_MOST, description="How many of the list are wanted.")]
+Start = Annotated[
+    int, Query(ge=0, le=10**6, description="How many of the list come before the first that is wanted.")
+]
 Version = Annotated[
     int, Field(ge=1, le=2**31 - 2, description="The version that you saw; 409 if it has changed since.")
 ]

@@ -7,9 +7,18 @@ from fastapi import APIRouter, Path, Query, Response
 
 from pages.serving.api import cities
 from pages.serving.api.caller import Calls
-from pages.serving.api.messages import Id, NewScenario, NewScenarioAnswer, ScenarioAnswer, ScenarioChange
+from pages.serving.api.messages import (
+    Id,
+    Most,
+    NewScenario,
+    NewScenarioAnswer,
+    ScenarioAnswer,
+    ScenarioChange,
+    Start,
+)
 from pages.serving.jobs import documents
 from pages.serving.store import DeniedError, Draft, store
+from pages.serving.store.history import MOST
 from pages.serving.store.problems import READ_ONLY
 from pages.shared import scenarios as saving
 from tkm_core.export import FORMATS, TABLES, plan_json
@@ -34,9 +43,13 @@ def media_type(name: str) -> str:
 
 
 @router.get("")
-async def of_project(caller: Calls, project: Annotated[Id, Query()]) -> list[ScenarioAnswer]:
-    """The scenarios of a project, the newest first, each with its figures."""
-    found = await caller.quick(lambda: store().scenarios_of(caller.actor, project, pictures=False))
+async def of_project(
+    caller: Calls, project: Annotated[Id, Query()], most: Most = MOST, start: Start = 0
+) -> list[ScenarioAnswer]:
+    """The scenarios of a project, the newest first, each with its figures; `most` of them from `start` on."""
+    found = await caller.quick(
+        lambda: store().scenarios_of(caller.actor, project, pictures=False, most=most, start=start)
+    )
     return [ScenarioAnswer.of(one) for one in found]
 
 
@@ -81,7 +94,7 @@ async def change(caller: Calls, name: Named, wish: ScenarioChange) -> ScenarioAn
 
 @router.delete("/{scenario}", status_code=204)
 async def delete(caller: Calls, name: Named) -> None:
-    """Delete a scenario. It can be brought back for a day. For editors."""
+    """Delete a scenario. It can be brought back for 30 days. For editors."""
     await caller.quick(lambda: store().delete_scenario(caller.actor, name))
 
 

@@ -171,7 +171,9 @@ def _existing(given: Given) -> Taken:
 def _sites(given: Given) -> Taken:
     found = read_sites(given.read, given.home, **given.said.options)
     content = places_bytes(given.before.with_sites(found, secrets.token_hex(3)))
-    return Taken("places", content, len(found), remarks=tuple(found.report.warnings))
+    again = given.before.already(found)
+    known = (f"{again:,} of them were there already.",) if again else ()
+    return Taken("places", content, len(found), remarks=(*found.report.warnings, *known))
 
 
 def _zones(given: Given) -> Taken:
@@ -193,7 +195,8 @@ def _roads(given: Given) -> Taken:
 def _table(given: Given) -> Taken:
     """Keep a travel table as it is: its names are matched when it is used with residents and sites."""
     _, content = given.alone
-    return Taken("table", content, max(len(content.splitlines()) - 1, 0), given.said.unit)
+    rows = files.travel_rows(given.digest({}), content, given.progress)
+    return Taken("table", content, rows, given.said.unit)
 
 
 OF_FILES = ("x", "y", "id", "crs", "sheet", "layer", "encoding", "delimiter", "decimal")

@@ -4,14 +4,17 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
+
 from pages.serving.jobs.tasks import bare, pool
-from tkm_core.export import layers, to_bytes
+from tkm_core.export import Pieces, layers, to_bytes
 from tkm_core.figures import Look, html_report
 from tkm_core.planning import Plan
 from tkm_core.progress import Progress, part
 from tkm_core.residents import Report
 from tkm_core.stories import tell_plan
 
+SAMPLE, SOME = 4_000, 500  # rows that are written to estimate a size, and those of one part of them
 LARGEST_FILE = 450e6  # bytes: it is held in the server's memory until it is fetched
 
 
@@ -86,14 +89,41 @@ def _sent(plan: Plan) -> Plan:
 
 def _table(plan: Plan, i: int, what: str, suffix: str, progress: Progress) -> bytes:
     progress(0.0, "gathering the figures")
-    made = to_bytes(layers(plan, i, what), suffix, progress=part(progress, 0.1, 1.0))
-    if len(made) > LARGEST_FILE:
+    tables = layers(plan, i, what)
+    progress(0.05, "estimating its size")
+    _refuse_too_large(expected_bytes(tables, suffix), "about ")
+    made = to_bytes(tables, suffix, progress=part(progress, 0.1, 1.0))
+    _refuse_too_large(len(made))
+    return made
+
+
+def expected_bytes(tables: Mapping[str, Any], suffix: str) -> float:
+    """About how large a file of tables gets, from some of the rows of those that are made piece by piece.
+
+    Two samples are written: the larger one tells what a row takes, without what a file takes at its beginning.
+    """
+    found = 0.0
+    for name, one in tables.items():
+        if not isinstance(one, Pieces) or one.rows <= SAMPLE:
+            continue
+        step = one.rows // (SAMPLE // SOME)
+        spread = [one.make(slice(start, start + SOME)) for start in range(0, step * (SAMPLE // SOME), step)]
+        few, many = (
+            len(to_bytes({name: Pieces.of(pd.concat(parts, ignore_index=True))}, suffix))
+            for parts in (spread[:1], spread)
+        )
+        found += few + (many - few) / (SAMPLE - SOME) * (one.rows - SOME)
+    return found
+
+
+def _refuse_too_large(size: float, about: str = "") -> None:
+    """Raise ValueError if a file is larger than what is handed out."""
+    if size > LARGEST_FILE:
         msg = (
-            f"This file would be {len(made) / 1e6:,.0f} MB, more than the {LARGEST_FILE / 1e6:,.0f} MB that "
+            f"This file would be {about}{size / 1e6:,.0f} MB, more than the {LARGEST_FILE / 1e6:,.0f} MB that "
             "this server hands out. Choose Parquet or CSV, which are smaller."
         )
         raise ValueError(msg)
-    return made
 
 
 def _report(

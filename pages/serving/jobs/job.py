@@ -52,5 +52,5 @@ class Job:
         if peak_mb:
             line["worker_peak_mb"] = peak_mb
         if outcome == "failed" and self.problem is not None:
-            line["error"] = type(self.problem).__name__
+            line["error"] = getattr(self.problem, "where", "") or type(self.problem).__name__
         log.info(json.dumps(line))

@@ -1,20 +1,28 @@
-"""The line before the workers: what share of it each may have, and whose turn is next."""
+"""The line before workers and the server's own threads: what share of it each may have, and whose turn is next."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from heapq import heapify, heappop, heapreplace
 from itertools import count
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from pages.serving.jobs.asker import Asker
-from pages.serving.jobs.job import Job
 from pages.serving.jobs.problems import BUSY, BUSY_ADDRESS, BUSY_VISITOR, BusyError
 
 MOST_OF_VISITOR = 4  # jobs of one visitor that may wait: a page asks for one or two at a time
 
 
-class Line:
-    """Jobs that wait. Addresses take turns, and the visitors of an address take turns within its own.
+class Waiting(Protocol):
+    """Something that waits on behalf of somebody."""
+
+    asker: Asker
+
+
+W = TypeVar("W", bound=Waiting)
+
+
+class Line(Generic[W]):
+    """Jobs, or turns, that wait. Addresses take turns, and the visitors of an address take turns within its own.
 
     Whoever has the fewest jobs running comes first, then who was served longest ago. The pool holds its lock around
     every call.
@@ -26,9 +34,12 @@ class Line:
         never has the line to itself.
     most_running : int
         Jobs of one address that may run at once.
+    of_visitor : int
+        Jobs of one visitor that may wait.
 
     Examples
     --------
+    >>> from pages.serving.jobs.job import Job
     >>> line = Line(100, 1)
     >>> flood = [Job(i, print, (), {}, Asker("Eve", "203.0.113.7")) for i in range(3)]
     >>> ann = Job("plan", print, (), {}, Asker("Ann", "198.51.100.4"))
@@ -38,37 +49,39 @@ class Line:
     [0, 2, 3, 1]
     """
 
-    def __init__(self, most: int, most_running: int) -> None:
+    def __init__(self, most: int, most_running: int, of_visitor: int = MOST_OF_VISITOR) -> None:
         self.most, self.most_running = most, most_running
         self.of_address = max(1, most // 2)
-        self.of_visitor = min(MOST_OF_VISITOR, self.of_address)
-        self.running: set[Job] = set()
-        self._waiting: dict[Job, None] = {}  # in the order they came
+        self.of_visitor = min(of_visitor, self.of_address)
+        self.running: set[W] = set()
+        self._waiting: dict[W, None] = {}  # in the order they came
         self._busy: Counter[Hashable] = Counter()  # jobs that run, by visitor and by address
         self._served: dict[Hashable, int] = {}  # the turn at which each was last served
         self._turn = 0
-        self._order: list[Job] | None = None
+        self._order: list[W] | None = None
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def __iter__(self) -> Iterator[Job]:
+    def __iter__(self) -> Iterator[W]:
         return iter(list(self._waiting))
 
-    def left_over(self, asker: Asker) -> list[Job]:
-        """Abandoned jobs of a visitor whose share of the line is full: they can make room for a new one."""
+    def crowded_by(self, asker: Asker) -> list[W]:
+        """The jobs of a visitor whose share of the line is full; none as long as it is not."""
         own = [job for job in self._waiting if job.asker == asker]
-        return [job for job in own if not job.askers] if len(own) >= self.of_visitor else []
+        return own if len(own) >= self.of_visitor else []
 
-    def join(self, job: Job) -> None:
-        """Take a job into the line.
+    def join(self, job: W) -> None:
+        """Take a job into the line, unless it runs already.
 
         Raises
         ------
         BusyError
             If the line is full, or the visitor's or the address's share of it is.
         """
-        if job.asker.visitor:  # the server's own work has no share
+        if job in self.running:
+            return
+        if job.asker.visitor and len(self) >= self.of_visitor:  # the server's own work has no share
             visitor = sum(other.asker == job.asker for other in self._waiting)
             if visitor >= self.of_visitor:
                 raise BusyError(BUSY_VISITOR.format(waiting=visitor))
@@ -80,7 +93,7 @@ class Line:
         self._waiting[job] = None
         self._order = None
 
-    def also_for(self, job: Job, asker: Asker) -> None:
+    def also_for(self, job: W, asker: Asker) -> None:
         """Somebody else asks for a job that waits: it counts for whoever's turn is sooner."""
         if job not in self._waiting or job.asker == asker:
             return
@@ -89,27 +102,29 @@ class Line:
         if self.place(job) >= before:
             job.asker, self._order = first, None
 
-    def place(self, job: Job) -> int:
+    def place(self, job: W) -> int:
         """How many jobs are to be served before this one."""
         order = self._in_order()
         return order.index(job) if job in self._waiting else 0
 
-    def next(self) -> Job | None:
+    def next(self) -> W | None:
         """The job whose turn it is, if one may run."""
         order = self._in_order()  # fewest running first: if the first may not run, no other may
         return order[0] if order and self._busy[order[0].asker.address] < self.most_running else None
 
-    def begin(self, job: Job) -> None:
-        """A job leaves the line for a worker."""
+    def begin(self, job: W) -> None:
+        """Let a job run, whether it waited or not; from then on it waits no more."""
+        self._waiting.pop(job, None)
+        self._order = None
+        if job in self.running:
+            return
         self._turn += 1
-        del self._waiting[job]
         self.running.add(job)
         for name in _names(job):
             self._busy[name] += 1
             self._served[name] = self._turn
-        self._order = None
 
-    def leave(self, job: Job) -> None:
+    def leave(self, job: W) -> None:
         """A job has ended, in the line or with a worker."""
         self._waiting.pop(job, None)
         if job in self.running:
@@ -121,10 +136,10 @@ class Line:
             del self._served[name]
         self._order = None
 
-    def _in_order(self) -> list[Job]:
+    def _in_order(self) -> list[W]:
         """All that wait in the order in which they will be served, if nobody else comes."""
         if self._order is None:
-            homes: dict[str, dict[Asker, list[Job]]] = {}
+            homes: dict[str, dict[Asker, list[W]]] = {}
             for job in self._waiting:
                 homes.setdefault(job.asker.address, {}).setdefault(job.asker, []).append(job)
             within = {
@@ -134,7 +149,7 @@ class Line:
             self._order = list(self._turns(within))
         return self._order
 
-    def _turns(self, queues: Mapping[Any, Iterator[Job]]) -> Iterator[Job]:
+    def _turns(self, queues: Mapping[Any, Iterator[W]]) -> Iterator[W]:
         """One job of each queue after the other: fewest running first, then the one served longest ago."""
         heap = [
             (self._busy[name], self._served.get(name, 0), number, queue)
@@ -153,6 +168,6 @@ class Line:
                 heapreplace(heap, (busy + 1, turn, number, queue))
 
 
-def _names(job: Job) -> tuple[Hashable, ...]:
+def _names(job: W) -> tuple[Hashable, ...]:
     """The keys under which a job counts: its visitor's and its address's."""
     return job.asker, job.asker.address

@@ -7,11 +7,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pages.serving.jobs import answers, asker
+from pages.serving.jobs import asker
+from pages.serving.jobs.answers import AnswerError
 from pages.serving.jobs.job import Job
 from pages.serving.jobs.line import Line
 from pages.serving.jobs.problems import CLOSED, NO_WORKER, PLANNING, JobError, Sentences
 from pages.serving.jobs.process import Worker
+from pages.serving.jobs.turns import resting
+from pages.serving.jobs.wires import WIRES
 from pages.serving.jobs.worker import CANCELLED, DONE, PROGRESS, READY, rest_of
 from tkm_core.progress import Progress, silent
 
@@ -53,8 +56,8 @@ class JobPool:
         What is said of a job that is lost or takes too long.
     single_use : bool
         Whether a worker ends after one job, so that the next finds nothing of the former; it is then not asked to
-        stop but killed, and of what it sends only data are taken (see `answers`). Of several workers one address
-        always leaves one to the others.
+        stop but killed, confined to its own folder (see `confinement`), and what it sends is taken as plain data (see
+        `wires`). Of several workers one address always leaves one to the others.
 
     Examples
     --------
@@ -77,8 +80,9 @@ class JobPool:
     ) -> None:
         self.workers, self.memory_mb, self.seconds = workers, memory_mb, seconds
         self.modules, self.sentences, self.single_use = tuple(modules), sentences, single_use
+        self.wire = "data" if single_use else "pickled"
         self._jobs: dict[Hashable, Job] = {}
-        self._line = Line(most_waiting, max(1, workers - 1) if single_use else workers)
+        self._line: Line[Job] = Line(most_waiting, max(1, workers - 1) if single_use else workers)
         self._changed = threading.Condition()
         self._closed = False
         self._started = threading.Event()
@@ -130,8 +134,9 @@ class JobPool:
             return self._here(function, arguments, about, tell, rest)
         job = self._ask(key, function, arguments, about, rest)
         try:
-            while not job.finished.wait(BEAT):
-                tell(job.fraction, self._standing(job))
+            with resting():
+                while not job.finished.wait(BEAT):
+                    tell(job.fraction, self._standing(job))
         finally:
             self._leave(job)
         if job.problem is not None:
@@ -208,8 +213,9 @@ class JobPool:
                 raise JobError(CLOSED)
             job = self._jobs.get(key)
             if job is None:
-                for left in self._line.left_over(who):
-                    self._finish(left, "cancelled", problem=JobError(self.sentences.lost))
+                for left in self._line.crowded_by(who):  # what nobody waits for makes room
+                    if not left.askers:
+                        self._finish(left, "cancelled", problem=JobError(self.sentences.lost))
                 job = Job(key, function, arguments, about, who, rest=rest)
                 self._line.join(job)
                 self._jobs[key] = job
@@ -265,7 +271,7 @@ class JobPool:
         if former is not None:
             former.end()  # what it left on the disk goes, however it ended
         try:
-            worker = Worker(self.memory_mb, self.modules)
+            worker = Worker(self.memory_mb, self.modules, self.wire, confined=self.single_use)
         except OSError:
             self._staff.pop(number, None)
             return None
@@ -275,7 +281,8 @@ class JobPool:
                 return None
             self._staff[number] = worker
         with contextlib.suppress(EOFError, OSError):
-            if worker.connection.poll(PATIENCE) and self._receive(worker)[0] == READY:
+            ready = worker.connection.poll(PATIENCE)
+            if ready and WIRES[self.wire].receive(worker.connection, None)[0] == READY:
                 self._started.set()
                 return worker
         worker.end()
@@ -297,11 +304,15 @@ class JobPool:
     def _through(self, worker: Worker, job: Job) -> tuple[str, Any, BaseException | None, int]:
         """Bring a job through its worker; returns the outcome, the result, the problem and the memory used."""
         started, stop_by, why = time.monotonic(), float("inf"), ""
+        # one that was taken over by its file may stop in the middle of a message
+        patience = threading.Timer(self.seconds + GRACE, worker.cut_off)
+        if self.single_use:
+            patience.start()
         try:
             worker.connection.send((job.function, job.arguments))
             while True:
                 if worker.connection.poll(BEAT):
-                    kind, *told = self._receive(worker)
+                    kind, *told = WIRES[self.wire].receive(worker.connection, job.function)
                     if kind != PROGRESS:
                         return self._answer(job, kind, told[0], told[1], why)
                     job.fraction, job.text = told
@@ -315,16 +326,14 @@ class JobPool:
                 if now >= stop_by:
                     worker.end()
                     return self._answer(job, CANCELLED, None, 0, why)
-        except (EOFError, OSError):
+        except (EOFError, OSError, AnswerError):
             worker.end()
             return "lost", None, JobError(self.sentences.lost), 0
         except Exception as problem:  # noqa: BLE001  what cannot be sent or read back must not end the desk
             worker.end()
             return "failed", None, problem, 0
-
-    def _receive(self, worker: Worker) -> tuple[Any, ...]:
-        """The next message of a worker; of one that reads what visitors send, nothing but data."""
-        return tuple(answers.receive(worker.connection) if self.single_use else worker.connection.recv())
+        finally:
+            patience.cancel()
 
     def _answer(
         self, job: Job, kind: str, what: Any, peak: int, why: str

@@ -7,6 +7,20 @@ class JobError(RuntimeError):
     """A job that was lost, with the sentence for whoever waits for it."""
 
 
+class UnreadableError(ValueError):
+    """A file that its reader failed on in a way that nobody expected.
+
+    Attributes
+    ----------
+    where : str
+        What was raised and where, for the log.
+    """
+
+    def __init__(self, where: str = "") -> None:
+        super().__init__(UNREADABLE)
+        self.where = where
+
+
 class BusyError(JobError):
     """So many jobs wait that no more are taken."""
 
@@ -41,6 +55,10 @@ READING = Sentences(
         "for more time."
     ),
 )
+UNREADABLE = (
+    "This file cannot be read: it is damaged, or holds something unexpected. Open it in the program that made it, "
+    "save it again, and try that one."
+)
 BUSY = "The server has too much to do: {waiting} jobs are waiting already. Please try again in a few minutes."
 BUSY_VISITOR = (
     "You have {waiting} jobs waiting in line already, which is as many as one visitor may have. "
@@ -51,4 +69,8 @@ BUSY_ADDRESS = (
     "Please try again in a few minutes."
 )
 NO_WORKER = "The server could not start a process for this work. Please try again in a minute."
+NOT_NUMBERS = (
+    "The cluster that reads this data set returned figures that are not numbers. Nothing was planned with them; "
+    "please tell whoever runs the server."
+)
 CLOSED = "The server is shutting down."

@@ -1,11 +1,16 @@
-"""What a reader does: it reads one file of a visitor, and ends. It imports only what reading needs."""
+"""What a reader does: it reads one file of a visitor, and ends. It imports only what reading needs.
+
+Nothing else in the server looks into what visitors send.
+"""
 
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from pages.serving.jobs import forms
+from pages.serving.jobs.forms import returns
 from tkm_core.progress import Progress
-from tkm_core.residents import Residents, ResidentsError, load_residents
+from tkm_core.residents import Residents, ResidentsError, Zones, load_residents, load_zones
 
 if TYPE_CHECKING:
     from tkm_core.export import PlanFile
@@ -13,6 +18,7 @@ if TYPE_CHECKING:
     from tkm_core.streets import Streets
 
 
+@returns(forms.RESIDENTS)
 def residents(
     files: Sequence[tuple[str, bytes]],
     options: Mapping[str, Any],
@@ -49,6 +55,7 @@ def residents(
     return found
 
 
+@returns(forms.STREETS)
 def streets(
     name: str,
     content: bytes,
@@ -62,21 +69,18 @@ def streets(
     return load_streets(content, mode=mode, name=name, areas=True, **columns)
 
 
+@returns(forms.ZONES)
 def zones(
     files: Sequence[tuple[str, bytes]],
     progress: Progress,  # noqa: ARG001  as above
-) -> tuple[str, list[str], list[bytes]]:
-    """The name of a file of zones, and their names and shapes (WKB)."""
-    import shapely
-
-    from tkm_core.residents import load_zones
-
+) -> Zones:
+    """Zones from the content of files, each with a name, which may be empty."""
     parts = _named(files)
     found = load_zones(parts[0] if len(parts) == 1 else parts, name=files[0][0])
-    names = list(found.names) or [""] * len(found)
-    return found.name, names, [bytes(shapely.to_wkb(shape)) for shape in found.shapes]
+    return Zones(found.shapes, found.names or ("",) * len(found), found.name)
 
 
+@returns(forms.TABLE)
 def travel_table(
     content: bytes,
     homes: Sequence[Any],
@@ -90,6 +94,14 @@ def travel_table(
     return read_travel(BytesIO(content), homes, sites, unit=unit)
 
 
+@returns(forms.COUNT)
+def travel_rows(content: bytes, progress: Progress) -> int:  # noqa: ARG001  as above
+    """How many rows a travel table has."""
+    from tkm_core.sites import travel_rows
+
+    return travel_rows(BytesIO(content))
+
+
 def _named(files: Sequence[tuple[str, bytes]]) -> list[BytesIO]:
     parts = []
     for name, content in files:
@@ -99,6 +111,7 @@ def _named(files: Sequence[tuple[str, bytes]]) -> list[BytesIO]:
     return parts
 
 
+@returns(forms.PLAN_FILE)
 def plan_file(content: bytes, progress: Progress) -> "PlanFile":  # noqa: ARG001  as above
     """A plan file from its content."""
     from tkm_core.export import read_plan_file  # brings the solver along, which other files do not need

@@ -7,9 +7,12 @@ from functools import cache, partial
 from hashlib import blake2b
 from typing import Any, cast
 
+import numpy as np
+
 from pages.serving.config import config
 from pages.serving.jobs.files import readers
 from pages.serving.jobs.pool import Health, JobPool
+from pages.serving.jobs.problems import NOT_NUMBERS, JobError
 from tkm_core.arrays import Floats, Ints
 from tkm_core.export import PlanFile, Restored, restore_plan
 from tkm_core.methods import Solution, describe
@@ -164,11 +167,19 @@ def condensed(path: str, stamp: str, *, progress: Progress) -> ResidentCells:
         Changes when the files do.
     progress : callable
         As in `JobPool.run`.
+
+    Raises
+    ------
+    JobError
+        If the cluster returned something else than places and people.
     """
     about = {"job": "condensed"}
     found: ResidentCells = pool().run(
         ("condensed", path, stamp), _condensed, path, about=about, progress=progress
     )
+    sound = found.lonlat.shape == (len(found.weights), 2) and np.isfinite(found.lonlat).all()
+    if not (sound and np.isfinite(found.weights).all() and (found.weights >= 0).all()):
+        raise JobError(NOT_NUMBERS)
     return found
 
 

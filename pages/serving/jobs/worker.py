@@ -6,6 +6,7 @@ The pool starts it as a plain process: ``multiprocessing`` would import the serv
 import contextlib
 import errno
 import os
+import pickle
 import re
 import signal
 import sys
@@ -15,12 +16,16 @@ from collections.abc import Callable
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pages.serving.jobs.wires import Wire
 
 if sys.platform != "win32":
     import resource
 
-NICE = 10  # pages come first where cores are short
+# pages come first where cores are short, but somebody watches while a file is read
+NICE = {"pickled": 10, "data": 4}
 BEAT = 0.05  # seconds between two reports of progress: more often only costs
 
 READY, PROGRESS, DONE, FAILED, CANCELLED = "ready", "progress", "done", "failed", "cancelled"
@@ -49,9 +54,19 @@ def rest_of(wish: BaseException) -> Any:
     return getattr(wish, "rest", None)
 
 
+def sendable(problem: Exception) -> Exception:
+    """The same problem if whoever waits can read it back, or else one of Python's own with the same sentence."""
+    try:
+        pickle.loads(pickle.dumps(problem))  # noqa: S301 - our own, dumped a moment ago
+    except Exception:  # noqa: BLE001 - whatever its class does when it is read
+        if isinstance(problem, ValueError):
+            return ValueError(str(problem))
+        return RuntimeError(f"{type(problem).__name__}: {problem}"[:500])
+    return problem
+
+
 def limit(memory_mb: int) -> None:
-    """Low priority, a bound on memory, and the first to go where the whole machine runs out of it."""
-    os.nice(NICE)
+    """A bound on memory, and the first to go where the whole machine runs out of it."""
     with contextlib.suppress(OSError):  # not on every system
         Path("/proc/self/oom_score_adj").write_text("900", encoding="ascii")
     if memory_mb:
@@ -73,9 +88,13 @@ def peak_mb() -> int:
 class Desk:
     """The worker's end of the connection."""
 
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
+    def __init__(self, connection: Connection, wire: "Wire") -> None:
+        self.connection, self.wire = connection, wire
         self._told = 0.0
+
+    def send(self, *message: Any, of: Callable[..., Any] | None = None) -> None:
+        """Send a message, which may be the result of a function."""
+        self.wire.send(self.connection, message, of)
 
     def progress(self, fraction: float, text: str) -> None:
         """Pass on how far the job is, and stop it if nobody waits any more."""
@@ -86,7 +105,7 @@ class Desk:
         if self.connection.poll():
             self.connection.recv()  # the only thing ever sent during a job
             raise CancelledJobError
-        self.connection.send((PROGRESS, float(fraction), str(text)))
+        self.send(PROGRESS, float(fraction), str(text))
 
     def do(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """Do a job; whatever happens in it becomes an answer."""
@@ -103,39 +122,39 @@ class Desk:
             )
             return FAILED, ValueError(NO_ROOM) if full else problem, peak_mb()
         except Exception as problem:  # noqa: BLE001  a job's fault is an answer, not the worker's end
-            return FAILED, problem, peak_mb()
+            return FAILED, sendable(problem), peak_mb()
 
     def serve(self) -> None:
         """Do jobs until the server hangs up."""
-        self.connection.send((READY, None, peak_mb()))
+        self.send(READY, None, peak_mb())
         while True:
             try:
                 function, arguments = self.connection.recv()
             except (EOFError, ConnectionError):
                 return
             except MemoryError:
-                self.connection.send((FAILED, MemoryError(NO_MEMORY), peak_mb()))
+                self.send(FAILED, MemoryError(NO_MEMORY), peak_mb())
                 continue
             except (ImportError, AttributeError) as problem:
-                self.connection.send((FAILED, problem, peak_mb()))
+                self.send(FAILED, problem, peak_mb())
                 continue
             if function is None:  # a cancellation that came after its job's answer
                 continue
             answer = self.do(function, arguments)
-            del function, arguments  # before the answer is sent, which takes its size once more
-            self._answer(answer)
+            del arguments  # before the answer is sent, which may take its size once more
+            self._answer(answer, function)
             del answer
 
-    def _answer(self, answer: tuple[Any, ...]) -> None:
+    def _answer(self, answer: tuple[Any, ...], function: Callable[..., Any]) -> None:
         try:
-            self.connection.send(answer)
+            self.send(*answer, of=function)
         except ConnectionError:
             raise
         except MemoryError:
-            self.connection.send((FAILED, MemoryError(NO_MEMORY), peak_mb()))
-        except Exception:  # noqa: BLE001  an answer that cannot be pickled; what it says can
+            self.send(FAILED, MemoryError(NO_MEMORY), peak_mb())
+        except Exception:  # noqa: BLE001  an answer that cannot be sent; what it says can
             text = f"{type(answer[1]).__name__}: {answer[1]}"
-            self.connection.send((FAILED, RuntimeError(text[:500]), peak_mb()))
+            self.send(FAILED, RuntimeError(text[:500]), peak_mb())
 
 
 def leave_with(parent: int) -> None:
@@ -146,12 +165,16 @@ def leave_with(parent: int) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Serve the connection that the pool passed on: FD MEMORY_MB MODULE..., the modules to import beforehand."""
+    """Serve the connection that the pool passed on: FD MEMORY_MB WIRE MODULE..., the modules to import beforehand."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its workers itself
     threading.Thread(target=leave_with, args=(os.getppid(),), daemon=True).start()
     limit(int(arguments[1]))
     with contextlib.suppress(MemoryError):  # then every job says so
-        for name in arguments[2:]:
+        for name in arguments[3:]:
             import_module(name)
+    from pages.serving.jobs import wires  # which needs the words above
+
+    # only now: on a busy server it would take minutes to start, and whoever comes next would wait for it
+    os.nice(NICE[arguments[2]])
     with contextlib.suppress(ConnectionError):
-        Desk(Connection(int(arguments[0]))).serve()
+        Desk(Connection(int(arguments[0])), wires.WIRES[arguments[2]]).serve()

@@ -1,9 +1,18 @@
 """The store: projects, scenarios, data sets and who may see them, in a database. No page sees SQL."""
 
-from pages.serving.store.problems import AwayError, ConflictError, DeniedError, StoreError
+from pages.serving.store.problems import (
+    AwayError,
+    ConflictError,
+    DeniedError,
+    FullError,
+    InUseError,
+    StoreError,
+)
 from pages.serving.store.records import (
     EDITOR,
     EXISTING,
+    FIGURES,
+    LOCAL,
     NOBODY,
     OWNER,
     PLAN,
@@ -20,11 +29,16 @@ from pages.serving.store.records import (
     Share,
     Token,
 )
+from pages.serving.store.removal import BIN_DAYS
+from pages.serving.store.room import Limits
 from pages.serving.store.whole import Store, store
 
 __all__ = [
+    "BIN_DAYS",
     "EDITOR",
     "EXISTING",
+    "FIGURES",
+    "LOCAL",
     "NOBODY",
     "OWNER",
     "PLAN",
@@ -38,6 +52,9 @@ __all__ = [
     "DeniedError",
     "Draft",
     "Event",
+    "FullError",
+    "InUseError",
+    "Limits",
     "Member",
     "Project",
     "Scenario",

@@ -6,10 +6,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pages.serving.store.problems import DENIED, OWNERS_ONLY, READ_ONLY, DeniedError
-from pages.serving.store.records import OWNER, ROLES, VIEWER, Actor, digest
-from pages.serving.store.schema import MEMBER, SHARE
+from pages.serving.store.problems import DENIED, FIGURES_ONLY, OWNERS_ONLY, READ_ONLY, DeniedError
+from pages.serving.store.records import EDITOR, FIGURES, OWNER, ROLES, VIEWER, Actor, digest
+from pages.serving.store.schema import MEMBER, PROJECT, SHARE
 
+REFUSED = {VIEWER: FIGURES_ONLY, EDITOR: READ_ONLY, OWNER: OWNERS_ONLY}  # by the role that is needed
 MOST_KEYS = 50  # links of one visitor that are looked at
 
 
@@ -26,7 +27,7 @@ def roles_of(connection: sa.Connection, actor: Actor, project: str | None = None
         found += _rows(connection, linked if project is None else linked.where(SHARE.c.project_id == project))
     best: dict[str, str] = {}
     for name, role in found:
-        if ROLES.index(role) >= ROLES.index(best.get(name, VIEWER)):
+        if ROLES.index(role) >= ROLES.index(best.get(name, FIGURES)):
             best[name] = role
     return best
 
@@ -43,8 +44,18 @@ def allow(connection: sa.Connection, actor: Actor, project: str, least: str) -> 
     if role is None:
         raise DeniedError(DENIED)
     if ROLES.index(role) < ROLES.index(least):
-        raise DeniedError(OWNERS_ONLY if least == OWNER else READ_ONLY)
+        raise DeniedError(REFUSED[least])
     return role
+
+
+def allow_alone(connection: sa.Connection, actor: Actor, project: str, least: str) -> str:
+    """As `allow`, for a change of who may do what: others who make one wait until this one is done.
+
+    Without that, two owners could take each other's access away at the same moment, and somebody whose link is being
+    withdrawn could still make another one.
+    """
+    connection.execute(sa.select(PROJECT.c.id).where(PROJECT.c.id == project).with_for_update())
+    return allow(connection, actor, project, least)
 
 
 def _rows(connection: sa.Connection, query: sa.Select[Any]) -> Iterable[tuple[str, str]]:

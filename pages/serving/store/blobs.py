@@ -6,11 +6,13 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from pages.serving.store.engine import Database
 from pages.serving.store.problems import StoreError
 from pages.serving.store.schema import BLOB, CHUNK, DATASET, SCENARIO
 
 PIECE = 1024 * 1024  # bytes
 LARGEST = 1024 * PIECE
+STEP = 1  # pieces that are deleted at once
 LOCK = 16_205  # of PostgreSQL, for nothing else
 
 
@@ -36,7 +38,9 @@ def put(connection: sa.Connection, content: bytes, *, most: int = LARGEST) -> st
     name = hashed(content)
     _lock(connection, "pg_advisory_xact_lock_shared")
     insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    row = insert(BLOB).values(hash=name, size=len(content)).on_conflict_do_nothing()
+    again = sa.and_(BLOB.c.hash == name, BLOB.c.dropped == 1)  # some of its pieces may be deleted already
+    connection.execute(sa.delete(BLOB).where(again))
+    row = insert(BLOB).values(hash=name, size=len(content), dropped=0).on_conflict_do_nothing()
     if connection.execute(row.returning(BLOB.c.hash)).first() is not None:
         for number, start in enumerate(range(0, len(content), PIECE)):
             piece = content[start : start + PIECE]
@@ -70,11 +74,30 @@ def get(connection: sa.Connection, name: str) -> bytes:
 
 
 def drop_unused(connection: sa.Connection) -> None:
-    """Delete all bytes that no data set and no scenario needs any more."""
+    """Mark all bytes that no data set and no scenario needs any more; `clear` then deletes them."""
     _lock(connection, "pg_advisory_xact_lock")
     in_dataset = sa.exists().where(DATASET.c.hash == BLOB.c.hash)
     in_scenario = sa.exists().where(SCENARIO.c.plan == BLOB.c.hash)
-    connection.execute(sa.delete(BLOB).where(~in_dataset, ~in_scenario))
+    unused = sa.and_(BLOB.c.dropped == 0, ~in_dataset, ~in_scenario)
+    connection.execute(sa.update(BLOB).where(unused).values(dropped=1))
+
+
+def clear(database: Database) -> None:
+    """Delete the bytes that are marked, a few pieces at a time: SQLite needs as much room again to wipe them."""
+    while True:
+        with database.deleting() as connection:
+            _lock(connection, "pg_advisory_xact_lock")
+            name = connection.scalar(sa.select(BLOB.c.hash).where(BLOB.c.dropped == 1).limit(1))
+            if name is None:
+                break
+            left = sa.select(CHUNK.c.number).where(CHUNK.c.hash == name).limit(STEP)
+            numbers = [int(number) for (number,) in connection.execute(left)]
+            connection.execute(sa.delete(CHUNK).where(CHUNK.c.hash == name, CHUNK.c.number.in_(numbers)))
+            if len(numbers) < STEP:
+                connection.execute(sa.delete(BLOB).where(BLOB.c.hash == name))
+        if database.reserve is not None and database.reserve.low():
+            database.give_back()
+    database.give_back()
 
 
 def _lock(connection: sa.Connection, kind: str) -> None:

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from pages.serving.store.engine import Database
 from pages.serving.store.problems import StoreError
-from pages.serving.store.schema import CHUNK, METADATA
+from pages.serving.store.schema import CHUNK, METADATA, SETTING
 
 AT_ONCE = 200  # rows; chunks of bytes go one by one
 
@@ -28,7 +28,9 @@ def copy_all(source: Database, target: Database) -> dict[str, int]:
     source.prepare()
     with target.writing() as into:
         for table in METADATA.sorted_tables:
-            if into.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first() is not None:
+            if table is SETTING:
+                into.execute(sa.delete(table))  # the target's own key signs nothing that is kept
+            elif into.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first() is not None:
                 msg = "The target already holds projects or uploads: give an empty database or a new file."
                 raise StoreError(msg)
         with source.engine.connect() as out:

@@ -16,8 +16,16 @@ class AwayError(StoreError):
     """The database does not answer, or cannot write; nothing was half written."""
 
 
+class FullError(StoreError):
+    """There is no room left for somebody, or for anybody; nothing was half written."""
+
+
 class ConflictError(StoreError):
     """Somebody else changed the same thing first; nothing was overwritten."""
+
+
+class InUseError(StoreError):
+    """It cannot be removed while something else needs it."""
 
 
 class DeniedError(StoreError):
@@ -39,6 +47,14 @@ CHANGED = (
 DENIED = "This does not exist, or it is not shared with you. Ask its owner for a link."
 READ_ONLY = "You may look at this project, but not change it. Ask its owner to make you an editor."
 OWNERS_ONLY = "Only an owner of this project can do this."
+FIGURES_ONLY = (
+    "You may see the figures of this project, not where people live. Ask its owner for a link for viewers."
+)
+NO_COPY = (
+    "You may look at these data, but not copy them into another project. Ask the owner of their project to make you an "
+    "editor."
+)
+NOT_YOURS = "Only whoever uploaded these data can remove or restore them."
 
 
 def spoken(problem: Exception) -> StoreError:

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-VIEWER, EDITOR, OWNER = "viewer", "editor", "owner"
-ROLES = (VIEWER, EDITOR, OWNER)  # each may do what those before it may
+FIGURES, VIEWER, EDITOR, OWNER = "figures", "viewer", "editor", "owner"
+ROLES = (FIGURES, VIEWER, EDITOR, OWNER)  # each may do what those before it may
+LOCAL = "this machine"  # the person in front of the screen, with a plain start
 RESIDENTS, EXISTING, PLAN = "residents", "existing", "plan"  # kinds of data sets
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 
@@ -26,11 +27,22 @@ class Actor:
         As it is shown in the history.
     keys : tuple of str
         The secrets of the links this visitor came with.
+    browser : str
+        The secret of the visitor's browser: where nobody signs in, uploads belong to the browser that brought them.
+    address : str
+        The network the visitor comes from, which has a share of the room where nobody signs in.
     """
 
     person: str = ""
     name: str = ""
     keys: tuple[str, ...] = ()
+    browser: str = field(default="", repr=False)
+    address: str = ""
+
+    @property
+    def owner(self) -> str:
+        """Whose an upload of this visitor is: the person's, or the browser's; nobody's if neither is known."""
+        return self.person or (f"browser:{digest(self.browser)}" if self.browser else "")
 
     @property
     def shown(self) -> str:
@@ -43,7 +55,19 @@ NOBODY = Actor()
 
 @dataclass(frozen=True)
 class Dataset:
-    """Bytes with a meaning; `token` opens it, and within a project only for those who may see the project."""
+    """Bytes with a meaning; `token` opens it, and within a project only for those who may see the project.
+
+    Attributes
+    ----------
+    origin : str
+        The saver's own upload that it is a copy of: the upload goes when this copy's project goes.
+    source : str
+        Somebody else's data that it is a copy of: the copy goes when they go.
+    person : str
+        Whose it is; see `Actor.owner`.
+    deleted : float or None
+        When it was put in the bin.
+    """
 
     id: str
     token: str
@@ -54,9 +78,11 @@ class Dataset:
     size: int
     project_id: str | None
     origin: str
+    source: str
     person: str
     created: float
     used: float
+    deleted: float | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +102,12 @@ class Project:
     @property
     def can_edit(self) -> bool:
         """Whether this person may change it."""
-        return self.role != VIEWER
+        return self.role in (EDITOR, OWNER)
+
+    @property
+    def shows_homes(self) -> bool:
+        """Whether this person may see where people live, and not only figures."""
+        return self.role != FIGURES
 
 
 @dataclass(frozen=True)

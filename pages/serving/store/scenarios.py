@@ -1,8 +1,8 @@
 """Scenarios in the store: saved as a whole or not at all, opened as they were, deleted with a way back."""
 
+import json
 import time
-from collections.abc import Collection
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,10 +10,14 @@ import sqlalchemy as sa
 from pages.serving.store import access, blobs
 from pages.serving.store.datasets import copied_into
 from pages.serving.store.engine import Database
+from pages.serving.store.history import MOST, hidden, note_event, part
 from pages.serving.store.problems import CHANGED, DENIED, ConflictError, DeniedError, StoreError
-from pages.serving.store.projects import make_project, note_event
+from pages.serving.store.projects import COLUMNS as OF_PROJECT
+from pages.serving.store.projects import make_project
 from pages.serving.store.records import (
     EDITOR,
+    FIGURES,
+    OWNER,
     VIEWER,
     Actor,
     Draft,
@@ -23,12 +27,13 @@ from pages.serving.store.records import (
     cleaned_note,
     new_id,
 )
+from pages.serving.store.removal import TOKENS, restore_named
 from pages.serving.store.schema import NAME, NOTE, PROJECT, SCENARIO
 from tkm_core.version import VERSION
 
 MOST_SCENARIOS = 500  # of one project
 LARGEST_PLAN = 20_000_000  # bytes of a plan file
-TOKENS = ("upload", "existing", "places", "roads", "table")  # settings that name data by a token
+WITHOUT_HOMES = "figures "  # begins the names of pictures that do not show where people live
 OF_SAMPLE = "sample"  # what stands in place of a token for what came with a sample
 COLUMNS = [SCENARIO.c[part.name] for part in fields(Scenario)]
 LISTED = [column for column in COLUMNS if column.name != "pictures"]
@@ -46,7 +51,6 @@ class Scenarios:
         project: str | None = None,
         *,
         title: str = "",
-        own: Collection[str] = (),
     ) -> tuple[Scenario, str]:
         """Save a plan under a name, with the data it was made of, in one transaction.
 
@@ -58,42 +62,44 @@ class Scenarios:
             Where to; by default a new project.
         title : str
             What a new project is called.
-        own : collection of str
-            Tokens of uploads that this visitor brought: they go when the project goes.
 
         Returns
         -------
         tuple of (Scenario, str)
             The secret of a new project that belongs to nobody by name, as in `new_project`; else "".
+
+        Raises
+        ------
+        DeniedError
+            If this person may not change the project, or not copy the data of another one into it.
+        FullError
+            If there is no room for it.
         """
         secret = ""
-        with self.database.writing() as connection:
+        with self.database.adding(actor, len(draft.plan)) as (connection, payer):
             if project is None:
-                made, secret = make_project(connection, actor, title or draft.name)
+                made, secret = make_project(connection, actor, title or draft.name, payer=payer)
                 project = made.id
-                actor = Actor(actor.person, actor.name, (*actor.keys, secret) if secret else actor.keys)
+                actor = replace(actor, keys=(*actor.keys, secret)) if secret else actor
             access.allow(connection, actor, project, EDITOR)
-            count = sa.select(sa.func.count()).select_from(SCENARIO).where(SCENARIO.c.project_id == project)
-            if (connection.scalar(count) or 0) >= MOST_SCENARIOS:
-                msg = f"A project has at most {MOST_SCENARIOS} scenarios. Delete some, or begin another project."
-                raise StoreError(msg)
-            settings = self._with_own_data(connection, actor, draft, project, own)
+            _refuse_too_many(connection, project)
+            settings = self._with_own_data(connection, actor, draft, project, payer)
             row = _row(actor, draft, project, settings, blobs.put(connection, draft.plan, most=LARGEST_PLAN))
-            connection.execute(sa.insert(SCENARIO).values(row))
+            connection.execute(sa.insert(SCENARIO).values(row | _paid(row, payer)))
             _touch(connection, project)
-            note_event(connection, actor, project, "saved", "", row["name"])
+            note_event(connection, actor, project, "saved", "", row["name"], payer=payer)
         return Scenario(**row), secret
 
     @staticmethod
     def _with_own_data(
-        connection: sa.Connection, actor: Actor, draft: Draft, project: str, own: Collection[str]
+        connection: sa.Connection, actor: Actor, draft: Draft, project: str, payer: str
     ) -> dict[str, str]:
         """The settings, with the tokens of the project's own copies of the data."""
         settings = dict(draft.settings)
         for name in TOKENS:
             token = settings.get(name)
             if token and token != OF_SAMPLE:
-                kept = copied_into(connection, actor, token, project, own=token in own)
+                kept = copied_into(connection, actor, token, project, payer)
                 if kept is None:
                     msg = (
                         "The data of this plan are not in the database, so it cannot be saved. Upload them again on "
@@ -104,18 +110,35 @@ class Scenarios:
         return settings
 
     def scenarios_of(
-        self, actor: Actor, project: str, *, deleted: bool = False, pictures: bool = True
+        self,
+        actor: Actor,
+        project: str,
+        *,
+        deleted: bool = False,
+        pictures: bool = True,
+        most: int = MOST,
+        start: int = 0,
     ) -> list[Scenario]:
-        """The scenarios of a project, the newest first; or those that were deleted and can be brought back."""
+        """The scenarios of a project, the newest first, `most` of them from `start` on; or those in the bin."""
         with self.database.reading() as connection:
-            access.allow(connection, actor, project, VIEWER)
+            role = access.allow(connection, actor, project, EDITOR if deleted else FIGURES)
             gone = SCENARIO.c.deleted.is_not(None) if deleted else SCENARIO.c.deleted.is_(None)
             query = (
                 sa.select(*(COLUMNS if pictures else LISTED))
                 .where(SCENARIO.c.project_id == project, gone)
                 .order_by(SCENARIO.c.created.desc(), SCENARIO.c.id)
             )
-            return [Scenario(**row) for row in connection.execute(query).mappings()]
+            rows = connection.execute(part(query, most, start)).mappings()
+            return [_shown(Scenario(**row), role) for row in rows]
+
+    def names_in(self, actor: Actor, project: str) -> set[str]:
+        """What the scenarios of a project are called."""
+        with self.database.reading() as connection:
+            access.allow(connection, actor, project, FIGURES)
+            query = sa.select(SCENARIO.c.name).where(
+                SCENARIO.c.project_id == project, SCENARIO.c.deleted.is_(None)
+            )
+            return {str(name) for (name,) in connection.execute(query)}
 
     def open_scenario(self, actor: Actor, scenario: str) -> tuple[Scenario, Project]:
         """One scenario and its project; see `plan_of` for its plan file.
@@ -126,13 +149,9 @@ class Scenarios:
             If there is none for this person, or it was deleted.
         """
         with self.database.reading() as connection:
-            found, role = _found(connection, actor, scenario, VIEWER)
-            row = (
-                connection.execute(sa.select(PROJECT).where(PROJECT.c.id == found.project_id))
-                .mappings()
-                .one()
-            )
-            return found, Project(**row, role=role)
+            found, role = _found(connection, actor, scenario, FIGURES)
+            query = sa.select(*OF_PROJECT).where(PROJECT.c.id == found.project_id)
+            return _shown(found, role), Project(**connection.execute(query).mappings().one(), role=role)
 
     def plan_of(self, actor: Actor, scenario: str) -> bytes:
         """The plan file of a scenario."""
@@ -162,7 +181,7 @@ class Scenarios:
             values["name"] = cleaned(changes["name"], NAME, "Scenario")
         if "note" in changes:
             values["note"] = cleaned_note(changes["note"], NOTE)
-        with self.database.writing() as connection:
+        with self.database.adding(actor) as (connection, payer):
             before, _ = _found(connection, actor, scenario, EDITOR)
             same = sa.and_(SCENARIO.c.id == scenario, SCENARIO.c.version == version)
             if connection.execute(sa.update(SCENARIO).where(same).values(values)).rowcount != 1:
@@ -170,13 +189,14 @@ class Scenarios:
             _touch(connection, before.project_id)
             told = f"now called {values['name']}" if values.get("name", before.name) != before.name else ""
             what = "renamed" if told else "changed the note of"
-            note_event(connection, actor, before.project_id, what, told, before.name)
-            return _found(connection, actor, scenario, VIEWER)[0]
+            note_event(connection, actor, before.project_id, what, told, before.name, payer=payer)
+            return _shown(*_found(connection, actor, scenario, EDITOR))
 
     def duplicate_scenario(self, actor: Actor, scenario: str, name: str) -> Scenario:
         """The same scenario again under another name, to go on from."""
-        with self.database.writing() as connection:
+        with self.database.adding(actor) as (connection, payer):
             found, _ = _found(connection, actor, scenario, EDITOR)
+            _refuse_too_many(connection, found.project_id)
             row = {part.name: getattr(found, part.name) for part in fields(Scenario)} | {
                 "id": new_id(),
                 "name": cleaned(name, NAME, "Scenario"),
@@ -186,26 +206,37 @@ class Scenarios:
                 "created": time.time(),
                 "updated": time.time(),
             }
-            connection.execute(sa.insert(SCENARIO).values(row))
+            connection.execute(sa.insert(SCENARIO).values(row | _paid(row, payer)))
             _touch(connection, found.project_id)
-            note_event(connection, actor, found.project_id, "duplicated", f"as {row['name']}", found.name)
-        return Scenario(**row)
+            told = f"as {row['name']}"
+            note_event(connection, actor, found.project_id, "duplicated", told, found.name, payer=payer)
+        return _shown(Scenario(**row), EDITOR)
 
     def delete_scenario(self, actor: Actor, scenario: str) -> None:
         """Put a scenario away; it can be brought back until it is cleared away for good."""
-        with self.database.writing() as connection:
+        with self.database.deleting() as connection:
             found, _ = _found(connection, actor, scenario, EDITOR)
             _set_deleted(connection, scenario, time.time())
             _touch(connection, found.project_id)
             note_event(connection, actor, found.project_id, "deleted", "", found.name)
 
     def restore_scenario(self, actor: Actor, scenario: str) -> None:
-        """Bring a deleted scenario back."""
-        with self.database.writing() as connection:
+        """Bring a deleted scenario back, with data of it that are in the bin."""
+        with self.database.adding(actor) as (connection, payer):
             found, _ = _found(connection, actor, scenario, EDITOR, deleted=True)
             _set_deleted(connection, scenario, None)
+            restore_named(connection, [found.settings[name] for name in TOKENS if name in found.settings])
             _touch(connection, found.project_id)
-            note_event(connection, actor, found.project_id, "brought back", "", found.name)
+            note_event(connection, actor, found.project_id, "brought back", "", found.name, payer=payer)
+
+    def erase_scenario(self, actor: Actor, scenario: str) -> None:
+        """Delete a scenario that is in the bin for good, at once. For owners."""
+        with self.database.deleting() as connection:
+            found, _ = _found(connection, actor, scenario, OWNER, deleted=True)
+            connection.execute(sa.delete(SCENARIO).where(SCENARIO.c.id == scenario))
+            note_event(connection, actor, found.project_id, "deleted for good", "", found.name)
+            blobs.drop_unused(connection)
+        blobs.clear(self.database)
 
 
 def _row(actor: Actor, draft: Draft, project: str, settings: dict[str, str], plan: str) -> dict[str, Any]:
@@ -238,6 +269,36 @@ def _found(
         raise DeniedError(DENIED)
     role = access.allow(connection, actor, row["project_id"], least)
     return Scenario(**row), role
+
+
+def _refuse_too_many(connection: sa.Connection, project: str) -> None:
+    count = sa.select(sa.func.count()).select_from(SCENARIO).where(SCENARIO.c.project_id == project)
+    if (connection.scalar(count) or 0) >= MOST_SCENARIOS:
+        msg = (
+            f"A project has at most {MOST_SCENARIOS} scenarios, those in its bin included. Delete some for good, or "
+            "begin another project."
+        )
+        raise StoreError(msg)
+
+
+def _shown(found: Scenario, role: str) -> Scenario:
+    """A scenario as somebody may see it: without homes, or without the e-mail addresses of others."""
+    own = {
+        name.removeprefix(WITHOUT_HOMES): picture
+        for name, picture in found.pictures.items()
+        if name.startswith(WITHOUT_HOMES)
+    }
+    if role != FIGURES:
+        own = {
+            name: picture for name, picture in found.pictures.items() if not name.startswith(WITHOUT_HOMES)
+        }
+    return replace(found, author=hidden(found.author, role), pictures=own)
+
+
+def _paid(row: dict[str, Any], payer: str) -> dict[str, Any]:
+    """How much room a scenario takes beside its plan, and whose."""
+    told = [row[name] for name in ("settings", "figures", "pictures", "note")]
+    return {"size": len(json.dumps(told, default=str)), "payer": payer}
 
 
 def _set_deleted(connection: sa.Connection, scenario: str, when: float | None) -> None:

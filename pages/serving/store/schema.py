@@ -11,6 +11,11 @@ def _id() -> sa.Column[str]:
     return sa.Column("id", sa.String(ID), primary_key=True)
 
 
+def _payer() -> sa.Column[str]:
+    """Whose share of the room a row takes: a person's, an address's, or nobody's."""
+    return sa.Column("payer", sa.String(NAME), nullable=False, index=True)
+
+
 def _of(table: str, *, nullable: bool = False, key: bool = False) -> sa.Column[str]:
     """A reference to a row, with which this row goes."""
     target = sa.ForeignKey(f"{table}.id", ondelete="CASCADE")
@@ -23,6 +28,7 @@ BLOB = sa.Table(
     METADATA,
     sa.Column("hash", sa.String(HASH), primary_key=True),
     sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("dropped", sa.Integer, nullable=False),  # 1: nobody needs it, its pieces are being deleted
 )
 CHUNK = sa.Table(
     "chunk",
@@ -42,6 +48,7 @@ PROJECT = sa.Table(
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("updated", sa.Double, nullable=False, index=True),
+    _payer(),
 )
 # Residents, existing facilities, sites, zones, streets. Without a project it is an upload, which its token opens.
 DATASET = sa.Table(
@@ -56,9 +63,14 @@ DATASET = sa.Table(
     sa.Column("size", sa.BigInteger, nullable=False),
     _of("project", nullable=True),
     sa.Column("origin", sa.String(ID), nullable=False),  # the saver's own upload that it is a copy of
-    sa.Column("person", sa.String(NAME), nullable=False),
+    sa.Column(
+        "source", sa.String(ID), nullable=False, index=True
+    ),  # somebody else's data that it is a copy of
+    sa.Column("person", sa.String(NAME), nullable=False, index=True),
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("used", sa.Double, nullable=False),
+    sa.Column("deleted", sa.Double),
+    _payer(),
 )
 # A plan as it was saved: its settings are those of the address, its plan file brings it back exactly.
 SCENARIO = sa.Table(
@@ -79,6 +91,9 @@ SCENARIO = sa.Table(
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("updated", sa.Double, nullable=False),
     sa.Column("deleted", sa.Double),
+    sa.Column("size", sa.BigInteger, nullable=False),  # of its figures, pictures and words
+    _payer(),
+    sa.Index("ix_scenario_listed", "project_id", "created"),
 )
 # People who signed in, and what they may do.
 MEMBER = sa.Table(
@@ -125,4 +140,13 @@ EVENT = sa.Table(
     sa.Column("what", sa.String(40), nullable=False),
     sa.Column("detail", sa.String(NOTE), nullable=False),
     sa.Column("at", sa.Double, nullable=False),
+    _payer(),
+    sa.Index("ix_event_listed", "project_id", "id"),
+)
+# What all servers on this database share: the key they sign with, when it was swept, when it was written to last.
+SETTING = sa.Table(
+    "setting",
+    METADATA,
+    sa.Column("name", sa.String(40), primary_key=True),
+    sa.Column("value", sa.String(NAME), nullable=False),
 )

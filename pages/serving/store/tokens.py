@@ -1,12 +1,13 @@
 """Tokens in the store: with one, a program works in the name of the person who made it."""
 
 import time
+from contextlib import suppress
 from dataclasses import fields
 
 import sqlalchemy as sa
 
 from pages.serving.store.engine import Database
-from pages.serving.store.problems import DENIED, DeniedError, StoreError
+from pages.serving.store.problems import DENIED, AwayError, DeniedError, StoreError
 from pages.serving.store.records import Actor, Token, cleaned, digest, new_id, new_secret
 from pages.serving.store.schema import NAME, TOKEN_TABLE
 
@@ -75,14 +76,14 @@ class Tokens:
 
     def withdraw_token(self, actor: Actor, token: str) -> None:
         """Withdraw one of a person's own tokens: from now on it opens nothing."""
-        with self.database.writing() as connection:
+        with self.database.deleting() as connection:
             own = sa.and_(TOKEN_TABLE.c.id == token, TOKEN_TABLE.c.person == actor.person)
             if not actor.person or not connection.execute(sa.delete(TOKEN_TABLE).where(own)).rowcount:
                 raise DeniedError(DENIED)
 
     def withdraw_all(self, person: str) -> int:
         """Withdraw all tokens of a person who has left; returns how many. For whoever runs the server."""
-        with self.database.writing() as connection:
+        with self.database.deleting() as connection:
             gone = sa.delete(TOKEN_TABLE).where(
                 TOKEN_TABLE.c.person.in_({person.strip(), person.strip().lower()})
             )
@@ -97,7 +98,10 @@ class Tokens:
         if row is None:
             return None
         if now - (row["used"] or 0.0) > FRESH:
-            with self.database.writing() as connection:
+            with (
+                suppress(AwayError),
+                self.database.writing() as connection,
+            ):  # with a full disk, too, programs can read
                 connection.execute(
                     sa.update(TOKEN_TABLE).where(TOKEN_TABLE.c.id == row["id"]).values(used=now)
                 )

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from pages.serving.api.messages import NewScenario, PlanWish
 from pages.serving.api.uploads import said
 from pages.serving.jobs import tasks
-from pages.serving.store import Actor, Scenario, StoreError, store
+from pages.serving.store import Actor, Draft, Scenario, StoreError, store
 from pages.serving.store.packing import existing_bytes, residents_bytes
 from pages.shared.rule_data import NOTHING, places_bytes
 from tests.serving.api.conftest import ANN, CITY, TOWN, Call, token_of
@@ -21,9 +21,11 @@ from tests.serving.api.test_rules import ROADS, SITES, TABLE
 from tkm_core import load_residents
 from tkm_core.residents import Existing, Report, Sites
 
-RANK = {"viewer": 1, "editor": 2, "owner": 3}
+RANK = {"figures": 1, "viewer": 2, "editor": 3, "owner": 4}
+FIGURES, VIEWER, EDITOR, OWNER = RANK.values()
 WISH = {"dataset": CITY, "k": 2}
 TOWN_BYTES = residents_bytes(load_residents(BytesIO(TOWN.encode()), name="town.csv"))
+UNUSED: dict[str, str] = {}  # by scenario, data of its project that no scenario uses
 CITY_OF_ALL = "a town that opens for whoever has its token"
 EVE = Actor("eve@example.org", "Eve")
 CLINIC = Existing(np.array([[1.02, 43.03]]), ("North",), Report())
@@ -40,47 +42,62 @@ DEEDS: dict[tuple[str, str], tuple[int, Deed]] = {
     ("GET", "/me"): (0, lambda c, w, s: c("GET", "/me", **w)),
     ("GET", "/samples"): (0, lambda c, w, s: c("GET", "/samples", **w)),
     ("POST", "/datasets"): (0, lambda c, w, s: c("POST", "/datasets", files={"file": ("t.csv", TOWN)}, **w)),
-    ("GET", "/datasets/{token}"): (1, lambda c, w, s: c("GET", f"/datasets/{s.settings['upload']}", **w)),
-    ("DELETE", "/datasets/{token}"): (
-        2,
-        lambda c, w, s: c("DELETE", f"/datasets/{s.settings['upload']}", **w),
+    ("GET", "/datasets/{token}"): (
+        VIEWER,
+        lambda c, w, s: c("GET", f"/datasets/{s.settings['upload']}", **w),
+    ),
+    ("DELETE", "/datasets/{token}"): (OWNER, lambda c, w, s: c("DELETE", f"/datasets/{unused(s)}", **w)),
+    ("POST", "/datasets/{token}/restore"): (
+        OWNER,
+        lambda c, w, s: c("POST", f"/datasets/{unused(s, binned=True)}/restore", **w),
     ),
     ("POST", "/plans"): (
-        1,
+        VIEWER,
         lambda c, w, s: c("POST", "/plans", json={"dataset": s.settings["upload"], "k": 2}, **w),
     ),
     ("GET", "/projects"): (0, lambda c, w, s: c("GET", "/projects", **w)),
     ("POST", "/projects"): (0, lambda c, w, s: c("POST", "/projects", json={"name": "X"}, **w)),
-    ("GET", "/projects/{project}"): (1, lambda c, w, s: c("GET", f"/projects/{s.project_id}", **w)),
+    ("GET", "/projects/{project}"): (FIGURES, lambda c, w, s: c("GET", f"/projects/{s.project_id}", **w)),
     ("PATCH", "/projects/{project}"): (
-        2,
+        EDITOR,
         lambda c, w, s: c("PATCH", f"/projects/{s.project_id}", json={"version": 1, "name": "X"}, **w),
     ),
-    ("DELETE", "/projects/{project}"): (3, lambda c, w, s: c("DELETE", f"/projects/{s.project_id}", **w)),
+    ("DELETE", "/projects/{project}"): (OWNER, lambda c, w, s: c("DELETE", f"/projects/{s.project_id}", **w)),
     ("GET", "/projects/{project}/history"): (
-        1,
+        FIGURES,
         lambda c, w, s: c("GET", f"/projects/{s.project_id}/history", **w),
     ),
-    ("GET", "/scenarios"): (1, lambda c, w, s: c("GET", "/scenarios", params={"project": s.project_id}, **w)),
+    ("GET", "/scenarios"): (
+        FIGURES,
+        lambda c, w, s: c("GET", "/scenarios", params={"project": s.project_id}, **w),
+    ),
     ("POST", "/scenarios"): (
-        2,
+        EDITOR,
         lambda c, w, s: c("POST", "/scenarios", json={"plan": WISH, "project": s.project_id}, **w),
     ),
-    ("GET", "/scenarios/{scenario}"): (1, lambda c, w, s: c("GET", f"/scenarios/{s.id}", **w)),
+    ("GET", "/scenarios/{scenario}"): (FIGURES, lambda c, w, s: c("GET", f"/scenarios/{s.id}", **w)),
     ("PATCH", "/scenarios/{scenario}"): (
-        2,
+        EDITOR,
         lambda c, w, s: c("PATCH", f"/scenarios/{s.id}", json={"version": 1, "note": "X"}, **w),
     ),
-    ("DELETE", "/scenarios/{scenario}"): (2, lambda c, w, s: c("DELETE", f"/scenarios/{s.id}", **w)),
+    ("DELETE", "/scenarios/{scenario}"): (EDITOR, lambda c, w, s: c("DELETE", f"/scenarios/{s.id}", **w)),
     ("POST", "/scenarios/{scenario}/restore"): (
-        2,
+        EDITOR,
         lambda c, w, s: (store().delete_scenario(ANN, s.id), c("POST", f"/scenarios/{s.id}/restore", **w))[1],
     ),
     ("GET", "/scenarios/{scenario}/files/{file}"): (
-        1,
+        VIEWER,
         lambda c, w, s: c("GET", f"/scenarios/{s.id}/files/facilities.csv", **w),
     ),
 }
+
+
+def unused(case: Scenario, *, binned: bool = False) -> str:
+    """The token of data of Ann's project that no scenario uses; in the bin or not."""
+    token, mine = UNUSED[case.id], store().dataset(ANN, UNUSED[case.id]) is None
+    if mine != binned:
+        (store().remove_dataset if binned else store().restore_dataset)(ANN, token)
+    return token
 
 
 def with_data_of(field: str, **more: object) -> Deed:
@@ -98,23 +115,23 @@ def with_data_of(field: str, **more: object) -> Deed:
 
 # what else a call may name: each field is tried by everyone
 FIELDS: dict[tuple[str, str], tuple[int, Deed]] = {
-    ("plan with", "existing"): (1, with_data_of("existing")),
-    ("plan with", "places"): (1, with_data_of("places")),
-    ("plan with", "roads"): (1, with_data_of("roads", by="walk")),
-    ("plan with", "table"): (1, with_data_of("table", by="table")),
-    ("upload", "of"): (1, lambda c, w, s: send(c, w, kind="sites", of=s.settings["upload"])),
+    ("plan with", "existing"): (VIEWER, with_data_of("existing")),
+    ("plan with", "places"): (VIEWER, with_data_of("places")),
+    ("plan with", "roads"): (VIEWER, with_data_of("roads", by="walk")),
+    ("plan with", "table"): (VIEWER, with_data_of("table", by="table")),
+    ("upload", "of"): (VIEWER, lambda c, w, s: send(c, w, kind="sites", of=s.settings["upload"])),
     ("upload", "add_to"): (
-        1,
+        VIEWER,
         lambda c, w, s: send(c, w, kind="sites", of=CITY_OF_ALL, add_to=s.settings["places"]),
     ),
     ("scenario of", "dataset"): (
-        1,
+        EDITOR,
         lambda c, w, s: c(
             "POST", "/scenarios", json={"plan": {"dataset": s.settings["upload"], "k": 2}}, **w
         ),
     ),
     ("scenario with", "places"): (
-        1,
+        EDITOR,
         lambda c, w, s: c(
             "POST",
             "/scenarios",
@@ -169,6 +186,12 @@ def case(call: Call) -> Scenario:
     }
     wish = {"plan": {name: one.token for name, one in own.items()} | {"k": 2}, "title": "Ann's"}
     made = call("POST", "/scenarios", token=ann, json=wish).json()
+    other = store().add_dataset(ANN, "residents", TOWN_BYTES, title="Not used").token
+    spare = Draft("Spare", {"upload": other}, {}, b"{}")
+    more, _ = store().save_scenario(ANN, spare, made["project"])
+    store().delete_scenario(ANN, more.id)
+    store().erase_scenario(ANN, more.id)
+    UNUSED[made["id"]] = more.settings["upload"]
     return store().open_scenario(ANN, made["id"])[0]
 
 
@@ -176,7 +199,7 @@ def callers(case: Scenario) -> dict[str, tuple[int, dict[str, str]]]:
     """Somebody for each role: what they may do, and what they bring along."""
     for role in RANK:
         store().set_member(ANN, case.project_id, f"{role}@example.org", role)
-    link = store().share(ANN, case.project_id, "viewer")[1]
+    link, figures = (store().share(ANN, case.project_id, role)[1] for role in ("viewer", "figures"))
     gone, withdrawn = store().share(ANN, case.project_id, "owner")
     store().revoke(ANN, case.project_id, gone.id)
     stranger = token_of(EVE)
@@ -186,7 +209,8 @@ def callers(case: Scenario) -> dict[str, tuple[int, dict[str, str]]]:
         "stranger with guesses": (0, {"token": stranger, "key": case.project_id}),
         "stranger with a withdrawn link": (0, {"token": stranger, "key": withdrawn}),
         **people,
-        "stranger with a link": (1, {"token": stranger, "key": link}),
+        "stranger with a link": (VIEWER, {"token": stranger, "key": link}),
+        "stranger with a link to figures": (FIGURES, {"token": stranger, "key": figures}),
     }
 
 
@@ -231,7 +255,7 @@ def everything(case: Scenario) -> tuple[object, ...]:
     return (
         store().project(ANN, case.project_id),
         store().scenarios_of(ANN, case.project_id),
-        store().history(ANN, case.project_id),
+        [event for event in store().history(ANN, case.project_id) if event.author != ANN.name],
         store().content(ANN, case.settings["upload"]),
     )
 

@@ -214,3 +214,16 @@ def test_who_asks_is_found_in_the_thread_or_said(monkeypatch: pytest.MonkeyPatch
     with asking(Asker("Bob", HERE)):
         assert asker.current() == Asker("Bob", HERE)
     assert asker.current() == Asker("Ann", THERE)
+
+
+def test_what_runs_waits_no_more() -> None:
+    """Two threads of one page have one turn: the second may ask for it again while the first has it."""
+    line: Line[Job] = Line(100, 2)
+    job = Job("run", print, (), {}, Asker("Ann", "203.0.113.7"))
+    line.begin(job)
+    line.join(job)
+    assert (len(line), line.next()) == (0, None)
+    line.leave(job)
+    line.join(job)
+    line.begin(job)
+    assert (len(line), line.next(), line.running) == (0, None, {job})

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import pickle
 import signal
 import threading
 import time
@@ -16,8 +17,11 @@ import pytest
 
 from pages.serving.jobs import BusyError, JobError, JobPool
 from pages.serving.jobs import pool as pool_module
+from pages.serving.jobs.worker import sendable
 from tests.serving.jobs import work
 from tests.waiting import PATIENCE, Gate, until
+from tkm_core.methods import MethodTooLargeError, estimate
+from tkm_core.sites import UnreachableError
 
 ABOUT = {"job": "test"}
 
@@ -152,9 +156,19 @@ def test_what_the_work_refuses_is_said_in_its_own_words(pool: JobPool) -> None:
         pool.run("refuse", work.refuse, about=ABOUT)
     with pytest.raises(RuntimeError, match="a problem that cannot be sent"):
         pool.run("oddly", work.fail_oddly, about=ABOUT)
+    with pytest.raises(ValueError, match=r"only 4\.25 miles are possible"):
+        pool.run("unread", work.refuse_oddly, about=ABOUT)
     with pytest.raises(RuntimeError, match="function"):
         pool.run("odd answer", work.answer_oddly, about=ABOUT)
     assert pool.run("after", work.double, 1, about=ABOUT) == 2
+
+
+def test_the_problems_of_the_product_are_the_same_on_the_way_back() -> None:
+    unreachable = pickle.loads(pickle.dumps(UnreachableError("There is no route.", np.array([3, 5]))))
+    assert (str(unreachable), unreachable.rows.tolist()) == ("There is no route.", [3, 5])
+    need = estimate("jkl", 10**7, 2, 5)
+    assert pickle.loads(pickle.dumps(MethodTooLargeError(need))).estimate == need
+    assert sendable(unreachable) is unreachable
 
 
 def test_what_cannot_be_sent_harms_nobody(pool: JobPool) -> None:

@@ -13,6 +13,7 @@ from pages.serving.config import Config
 from pages.serving.jobs import JobError, JobPool, documents, files, tasks
 from pages.serving.jobs.asker import Asker, asking
 from pages.serving.jobs.problems import READING
+from pages.serving.jobs.worker import NICE
 from tests.serving.jobs import work
 from tests.serving.jobs.test_pool import ABOUT, GoneError
 from tests.waiting import until
@@ -56,6 +57,15 @@ def test_no_reader_is_used_twice(light: JobPool) -> None:
     assert [held for _, held in seen] == [[f"home {i}"] for i in range(4)], (
         "none holds anything of the former"
     )
+
+
+def test_a_process_starts_at_once_and_gives_way_to_pages_when_it_works() -> None:
+    """At low priority, starting one would take minutes on a busy server, and the next visitor would wait for it."""
+    for single_use in (True, False):
+        pool = JobPool(1, single_use=single_use, modules=[work.__name__])
+        born, now = pool.run("priority", work.priorities, about=ABOUT)
+        pool.close()
+        assert (born, now) == (os.nice(0), min(os.nice(0) + NICE[pool.wire], 19))
 
 
 def test_a_reader_has_ended_before_its_result_is_handed_on(light: JobPool) -> None:

@@ -3,19 +3,20 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
 
-from pages.serving.jobs import JobPool, documents, lab, tasks
+from pages.serving.jobs import JobError, JobPool, documents, lab, tasks
 from tests.serving.jobs import work
 from tests.waiting import until
 from tkm_core import export
 from tkm_core.experiments import EXPERIMENTS, Dataset, Result
 from tkm_core.figures import Look, html_report
 from tkm_core.methods.solver_comparison import compare_solvers
-from tkm_core.planning import make_plan
+from tkm_core.planning import ResidentCells, make_plan
 from tkm_core.planning.methods_compared import solve
 from tkm_core.residents import Report, Residents
 from tkm_core.residents.existing import Existing
@@ -118,6 +119,28 @@ def test_a_file_too_large_to_be_handed_out_is_a_sentence(monkeypatch: pytest.Mon
         documents._table(plan, 1, "allocations", "kml", quiet)
 
 
+@pytest.mark.parametrize("suffix", [*export.FORMATS, "csv.zip"])
+def test_a_file_that_would_be_too_large_is_refused_before_it_is_made(
+    monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    plan = make_plan(load_sample("generated", n=20_000), 2, t=[0, 1], random_state=0)
+    tables = export.layers(plan, 1, "allocations")
+    size = len(export.to_bytes(tables, suffix))
+    assert documents.expected_bytes(tables, suffix) == pytest.approx(size, rel=0.15)
+    monkeypatch.setattr(documents, "LARGEST_FILE", size * 0.6)
+    written: list[int] = []
+    whole = export.to_bytes
+
+    def watched(tables: Any, suffix: str, **how: Any) -> bytes:
+        written.append(max(one.rows for one in tables.values()))
+        return whole(tables, suffix, **how)
+
+    monkeypatch.setattr(documents, "to_bytes", watched)
+    with pytest.raises(ValueError, match="would be about"):
+        documents._table(plan, 1, "allocations", suffix, quiet)
+    assert max(written) <= documents.SAMPLE, "nothing but samples was written"
+
+
 def test_a_plan_restored_by_a_worker_is_the_plan_with_its_curve(pool: JobPool) -> None:
     town = load_sample("generated", n=300)
     plan = make_plan(town, 3, random_state=0)
@@ -198,3 +221,16 @@ def test_names_and_labels_never_leave_the_server_process() -> None:
     assert bare.ids is None
     assert len(bare.report.preview) == 0
     np.testing.assert_array_equal(bare.xy, town.xy)
+
+
+@pytest.mark.parametrize(
+    "lie", [{"weights": np.array([np.nan])}, {"lonlat": np.zeros((2, 2))}, {"weights": -np.ones(1)}]
+)
+def test_a_cluster_that_returns_no_numbers_is_not_believed(
+    lie: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town = Residents.from_lonlat([[1.4, 43.6]], keep_suspect=True)
+    cells = ResidentCells(**{**{name: getattr(town, name) for name in town.__dataclass_fields__}, **lie})
+    monkeypatch.setattr(JobPool, "run", lambda *_, **__: cells)
+    with pytest.raises(JobError, match="figures that are not numbers"):
+        tasks.condensed("place", "stamp", progress=lambda *_: None)

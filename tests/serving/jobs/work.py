@@ -8,6 +8,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,6 +127,19 @@ class UnpicklableError(Exception):
         self.held = lambda: None
 
 
+class UnreadableError(ValueError):
+    """It can be sent, but not read back: its class takes more than its sentence."""
+
+    def __init__(self, sentence: str, rows: int) -> None:
+        super().__init__(sentence)
+        self.rows = rows
+
+
+def refuse_oddly(progress: Progress) -> None:
+    sentence = "only 4.25 miles are possible"
+    raise UnreadableError(sentence, 3)
+
+
 def fail_oddly(progress: Progress) -> None:
     raise UnpicklableError
 
@@ -169,12 +183,18 @@ def count_up(seconds: float, progress: Progress) -> list[int]:
 
 
 held: list[str] = []
+born = os.nice(0)  # the priority with which this process started
 
 
 def remember(secret: str, progress: Progress) -> tuple[int, list[str]]:
     """What earlier jobs left in the memory of this process, and this one leaves."""
     held.append(secret)
     return os.getpid(), list(held)
+
+
+def priorities(progress: Progress) -> tuple[int, int]:
+    """The priority of this process when it started, and now that it works."""
+    return born, os.nice(0)
 
 
 def leave_files(how: str, progress: Progress) -> str:
@@ -206,15 +226,16 @@ def peak_and_inherited(progress: Progress) -> tuple[int, int]:
     return peak_mb(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 2**10
 
 
-class Takeover:
-    """A message that has the server write a file while it reads the message."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Path.touch, (Path(self.path),)
+def speak(messages: list[bytes], progress: Progress) -> None:
+    """Say anything to the server, as a reader can that was taken over, and then nothing for ever."""
+    connection = Connection(os.dup(int(sys.argv[1])))
+    for message in messages:
+        connection.send_bytes(message)
+    deaf(600, progress)
 
 
-def take_over(path: str, progress: Progress) -> object:
-    return Takeover(path)
+def stammer(progress: Progress) -> None:
+    """Begin a message and never end it, also not in a process that outlives this one."""
+    if os.fork():
+        os.write(int(sys.argv[1]), b"\0\0\1\0" + b"{")
+    deaf(600, progress)

@@ -1,6 +1,7 @@
 """Every test of the store runs with SQLite and with PostgreSQL."""
 
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -58,6 +59,12 @@ def store(url: str) -> Iterator[Store]:
     kept = Store(url)
     yield kept
     kept.close()
+
+
+def swept(store: Store, days: float, *, upload_days: float = 1, project_days: float = 0) -> None:
+    """Sweep when so many days have gone by, and again a day later, as a server does every hour."""
+    for later in (0, days, days + 1):
+        store.sweep(upload_days=upload_days, project_days=project_days, now=time.time() + later * 86_400)
 
 
 def saved(

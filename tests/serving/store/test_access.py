@@ -9,17 +9,22 @@ import pytest
 
 from pages.serving.store import Actor, DeniedError, Draft, Scenario, Store, StoreError
 from pages.serving.store.datasets import Datasets
+from pages.serving.store.history import History
 from pages.serving.store.projects import Projects
+from pages.serving.store.removal import Removal
 from pages.serving.store.scenarios import Scenarios
+from pages.serving.store.sharing import Sharing
 from pages.serving.store.tokens import MOST_TOKENS, Tokens
-from tests.serving.store.conftest import ANN, BEN, EVE, saved
+from tests.serving.store.conftest import ANN, BEN, EVE, saved, swept
 
 ROLES = (
     "nobody",
     "stranger",
+    "figures",
     "viewer",
     "editor",
     "owner",
+    "figures by link",
     "viewer by link",
     "editor by link",
     "withdrawn",
@@ -34,6 +39,8 @@ class Case:
     one: Scenario
     gone: Scenario
     share: str
+    unused: str
+    binned: str
 
     @property
     def project(self) -> str:
@@ -45,29 +52,38 @@ Deed = Callable[[Store, Actor, Case], object]
 DEEDS: dict[str, tuple[str, Deed]] = {
     "dataset": ("viewer", lambda s, a, c: s.dataset(a, c.one.settings["upload"]) or denied()),
     "content": ("viewer", lambda s, a, c: s.content(a, c.one.settings["upload"])),
-    "remove_dataset": ("editor", lambda s, a, c: s.remove_dataset(a, c.one.settings["upload"])),
-    "project": ("viewer", lambda s, a, c: s.project(a, c.project)),
-    "projects_of": ("viewer", lambda s, a, c: s.projects_of(a) or denied()),
+    "owns_dataset": ("owner", lambda s, a, c: s.owns_dataset(a, c.one.settings["upload"]) or denied()),
+    "remove_dataset": ("owner", lambda s, a, c: s.remove_dataset(a, c.unused)),
+    "restore_dataset": ("owner", lambda s, a, c: s.restore_dataset(a, c.binned)),
+    "erase_dataset": ("owner", lambda s, a, c: s.erase_dataset(a, c.binned)),
+    "bin_of": ("owner", lambda s, a, c: s.bin_of(a, c.project)),
+    "project": ("figures", lambda s, a, c: s.project(a, c.project)),
+    "projects_of": ("figures", lambda s, a, c: s.projects_of(a) or denied()),
     "change_project": ("editor", lambda s, a, c: s.change_project(a, c.project, 1, name="X")),
     "delete_project": ("owner", lambda s, a, c: s.delete_project(a, c.project)),
     "share": ("owner", lambda s, a, c: s.share(a, c.project, "viewer")),
     "shares_of": ("owner", lambda s, a, c: s.shares_of(a, c.project)),
     "revoke": ("owner", lambda s, a, c: s.revoke(a, c.project, c.share)),
-    "members_of": ("viewer", lambda s, a, c: s.members_of(a, c.project)),
+    "members_of": ("editor", lambda s, a, c: s.members_of(a, c.project)),
     "set_member": ("owner", lambda s, a, c: s.set_member(a, c.project, EVE.person, "owner")),
-    "history": ("viewer", lambda s, a, c: s.history(a, c.project)),
+    "end_membership": ("owner", lambda s, a, c: s.end_membership(a, c.project, "viewer@example.org")),
+    "history": ("figures", lambda s, a, c: s.history(a, c.project)),
     "save_scenario": ("editor", lambda s, a, c: s.save_scenario(a, Draft("B", {}, {}, b"2"), c.project)),
-    "scenarios_of": ("viewer", lambda s, a, c: s.scenarios_of(a, c.project)),
-    "open_scenario": ("viewer", lambda s, a, c: s.open_scenario(a, c.one.id)),
+    "scenarios_of": ("figures", lambda s, a, c: s.scenarios_of(a, c.project)),
+    "scenarios in the bin": ("editor", lambda s, a, c: s.scenarios_of(a, c.project, deleted=True)),
+    "names_in": ("figures", lambda s, a, c: s.names_in(a, c.project)),
+    "open_scenario": ("figures", lambda s, a, c: s.open_scenario(a, c.one.id)),
     "plan_of": ("viewer", lambda s, a, c: s.plan_of(a, c.one.id)),
     "change_scenario": ("editor", lambda s, a, c: s.change_scenario(a, c.one.id, 1, name="X")),
     "duplicate_scenario": ("editor", lambda s, a, c: s.duplicate_scenario(a, c.one.id, "X")),
     "delete_scenario": ("editor", lambda s, a, c: s.delete_scenario(a, c.one.id)),
     "restore_scenario": ("editor", lambda s, a, c: s.restore_scenario(a, c.gone.id)),
-    "copy into one's own": ("viewer", lambda s, a, c: own_copy(s, a, c)),
+    "erase_scenario": ("owner", lambda s, a, c: s.erase_scenario(a, c.gone.id)),
+    "copy into one's own": ("editor", lambda s, a, c: own_copy(s, a, c)),
 }
-OF_NO_PROJECT = {"new_project", "add_dataset", "owns_dataset"}
-OF_A_PERSON = {"new_token", "tokens_of", "withdraw_token", "withdraw_all", "person_with"}
+OF_NO_PROJECT = {"new_project", "add_dataset"}
+NOT_METHODS = {"copy into one's own", "scenarios in the bin"}
+OF_A_PERSON = {"new_token", "tokens_of", "withdraw_token", "withdraw_all", "person_with", "rename_person"}
 
 
 def denied() -> None:
@@ -87,26 +103,27 @@ def own_copy(store: Store, actor: Actor, case: Case) -> None:
 def test_every_operation_is_tried() -> None:
     public = {
         name
-        for part in (Datasets, Projects, Scenarios, Tokens)
+        for part in (Datasets, Removal, Projects, Sharing, History, Scenarios, Tokens)
         for name, _ in inspect.getmembers(part, inspect.isfunction)
         if not name.startswith("_")
     }
-    assert public == {*DEEDS, *OF_NO_PROJECT, *OF_A_PERSON} - {"copy into one's own"}
+    assert public == {*DEEDS, *OF_NO_PROJECT, *OF_A_PERSON} - NOT_METHODS
 
 
 def actors(store: Store, case: Case) -> dict[str, Actor]:
     """Somebody for each role."""
-    keys = {role: store.share(ANN, case.project, role)[1] for role in ("viewer", "editor")}
+    keys = {role: store.share(ANN, case.project, role)[1] for role in ("figures", "viewer", "editor")}
     expired = store.share(ANN, case.project, "owner", days=1e-9)[1]
     share, withdrawn = store.share(ANN, case.project, "owner")
     store.revoke(ANN, case.project, share.id)
-    for role in ("viewer", "editor", "owner"):
+    for role in ("figures", "viewer", "editor", "owner"):
         store.set_member(ANN, case.project, f"{role}@example.org", role)
     time.sleep(0.001)
     return {
         "nobody": Actor(),
         "stranger": replace(BEN, keys=("A" * 32, case.project, case.one.id, case.share)),
-        **{role: Actor(f"{role}@example.org") for role in ("viewer", "editor", "owner")},
+        **{role: Actor(f"{role}@example.org") for role in ("figures", "viewer", "editor", "owner")},
+        "figures by link": Actor(keys=(keys["figures"],)),
         "viewer by link": Actor(keys=(keys["viewer"],)),
         "editor by link": Actor(keys=("x", keys["editor"])),
         "withdrawn": Actor(keys=(withdrawn,)),
@@ -114,7 +131,7 @@ def actors(store: Store, case: Case) -> dict[str, Actor]:
     }
 
 
-RANK = {"viewer": 1, "editor": 2, "owner": 3}
+RANK = {"figures": 1, "viewer": 2, "editor": 3, "owner": 4}
 
 
 def new_case(store: Store) -> tuple[Case, dict[str, Actor]]:
@@ -122,8 +139,20 @@ def new_case(store: Store) -> tuple[Case, dict[str, Actor]]:
     one = saved(store, settings={"upload": upload.token})
     gone = saved(store, project=one.project_id, name="gone")
     store.delete_scenario(ANN, gone.id)
-    case = Case(one, gone, store.share(ANN, one.project_id, "viewer", label="first")[0].id)
+    loose = [saved_alone(store, one.project_id, bytes([number])) for number in (1, 2)]
+    store.remove_dataset(ANN, loose[1])
+    share = store.share(ANN, one.project_id, "viewer", label="first")[0].id
+    case = Case(one, gone, share, *loose)
     return case, actors(store, case)
+
+
+def saved_alone(store: Store, project: str, content: bytes) -> str:
+    """The token of data of a project that no scenario uses any more."""
+    upload = store.add_dataset(ANN, "residents", content).token
+    scenario = saved(store, project=project, settings={"upload": upload})
+    store.delete_scenario(ANN, scenario.id)
+    store.erase_scenario(ANN, scenario.id)
+    return scenario.settings["upload"]
 
 
 @pytest.mark.parametrize("deed", DEEDS)
@@ -178,9 +207,10 @@ def test_the_sentence_does_not_tell_whether_it_exists(store: Store) -> None:
 
 def test_somebody_has_to_own_a_project(store: Store) -> None:
     one = saved(store)
-    for change in (None, "editor"):
-        with pytest.raises(StoreError, match="has to own"):
-            store.set_member(ANN, one.project_id, ANN.person, change)
+    with pytest.raises(StoreError, match="has to own"):
+        store.end_membership(ANN, one.project_id, ANN.person)
+    with pytest.raises(StoreError, match="has to own"):
+        store.set_member(ANN, one.project_id, ANN.person, "editor")
     assert store.project(ANN, one.project_id).role == "owner"
     _, secret = store.save_scenario(Actor(), Draft("A", {}, {}, b"1"))
     holder = Actor(keys=(secret,))
@@ -210,5 +240,5 @@ def test_a_token_is_its_persons_and_nobody_elses(store: Store) -> None:
     assert store.withdraw_all("Ann@example.org ") == MOST_TOKENS
     assert store.person_with(secret) is None
     last = store.new_token(BEN, "old", days=1)[1]
-    store.sweep(upload_days=1, project_days=0, now=time.time() + 2 * 86_400)
+    swept(store, 2)
     assert store.person_with(last) is None

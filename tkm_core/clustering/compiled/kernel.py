@@ -9,17 +9,18 @@ an ``inner`` function that holds the loop. So loops over columns stand in ``rows
 
 The machine code of a kernel lies in a file whose name holds a hash of all sources here and of its own, of the versions
 of numba and Python, and of the processor. So nothing stale is ever read, and nothing has to be deleted by hand. Where
-there is no such file yet, most kernels are half compiled already: see ``intermediate``.
+there is no such file yet, or it cannot be read, most kernels are half compiled already: see ``intermediate``.
+
+Loading machine code means running it. So it is never read from or written to a place shared with others, such as the
+temporary folder, and only its owner can change it; everyone can read it, and use what somebody else has installed.
 """
 
 import contextlib
-import getpass
 import hashlib
 import os
 import pickle
-import stat
+import secrets
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -93,26 +94,30 @@ def _user_folder() -> Path:
 def folders() -> Iterator[Path]:
     """Folders that may hold machine code, best first.
 
-    If numba was told where to keep its own code, that folder; otherwise the one beside the sources, then the user's
-    cache. The last resort is a temporary folder that nobody else can write to: loading machine code means running it.
+    If numba was told where to keep its own code, that folder alone; otherwise the one beside the sources, then the
+    user's cache.
     """
     asked = os.environ.get("NUMBA_CACHE_DIR")
     if asked:
         yield Path(asked) / "evenreach"
-    else:
-        yield HERE / "__pycache__"
-        with contextlib.suppress(RuntimeError):  # a user without a home
-            yield _user_folder() / "evenreach"
-    last = Path(tempfile.gettempdir()) / f"evenreach-{getpass.getuser() if os.name == 'nt' else os.getuid()}"
-    with contextlib.suppress(OSError):
-        last.mkdir(mode=0o700, exist_ok=True)
-        found = last.lstat()
-        if os.name == "nt" or (
-            stat.S_ISDIR(found.st_mode)
-            and found.st_uid == os.getuid()
-            and stat.S_IMODE(found.st_mode) == 0o700
-        ):
-            yield last
+        return
+    yield HERE / "__pycache__"
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        yield _user_folder() / "evenreach"
+
+
+def _sealed(name: str, code: bytes) -> bytes:
+    """Machine code behind a digest of it and of the file's name: damaged code would not fail but crash the process."""
+    return hashlib.sha256(name.encode() + code).digest() + code
+
+
+def _unsealed(name: str, content: bytes) -> bytes:
+    """The machine code in a file, if it is what was written under this name."""
+    code = content[hashlib.sha256().digest_size :]
+    if content != _sealed(name, code):
+        msg = f"{name} is damaged"
+        raise ValueError(msg)
+    return code
 
 
 @cache
@@ -153,9 +158,9 @@ class KernelCache(_Cache):
         codegen = target_context.codegen()
         name = self._file(sig, codegen)
         for folder in folders():
-            # what cannot be read is compiled again and written over
+            # what cannot be read is compiled again, and written over where that is possible
             with contextlib.suppress(Exception):
-                found = pickle.loads((folder / name).read_bytes())  # noqa: S301  see folders
+                found = pickle.loads(_unsealed(name, (folder / name).read_bytes()))  # noqa: S301  see above
                 return CompileResult._rebuild(target_context, *found)
         if self.heavy:
             _say_once()
@@ -180,17 +185,17 @@ class KernelCache(_Cache):
             intermediate.collected[self._entry(sig)] = dumps((half, *others, "", reload, environments))
 
     def _keep(self, name: str, code: bytes) -> None:
-        """Write a file into the first folder that takes it."""
+        """Write a file into the first folder that takes it; others may read it, but not change it."""
         for folder in folders():
             with contextlib.suppress(OSError):
                 folder.mkdir(parents=True, exist_ok=True)
-                handle, unfinished = tempfile.mkstemp(dir=folder)
+                unfinished = folder / f"{name}.{secrets.token_hex(8)}"
                 try:
-                    with os.fdopen(handle, "wb") as file:
-                        file.write(code)
-                    Path(unfinished).replace(folder / name)
+                    unfinished.touch(mode=0o644, exist_ok=False)
+                    unfinished.write_bytes(_sealed(name, code))
+                    unfinished.replace(folder / name)
                 finally:
-                    Path(unfinished).unlink(missing_ok=True)
+                    unfinished.unlink(missing_ok=True)
                 return
 
     def enable(self) -> None:

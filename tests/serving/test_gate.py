@@ -1,27 +1,26 @@
-"""Who may ask the server what, and how much at once: names, routes, addresses, half-open requests."""
+"""The gate: names, routes, addresses, half-open requests, and shares of the server."""
 
-import asyncio
 import contextlib
 import json
 import socket
+import uuid
 from collections.abc import Iterator
 from unittest.mock import MagicMock
 
 import pytest
 from fastapi import FastAPI
 from starlette.routing import Mount, Route, WebSocketRoute
-from starlette.types import Message, Receive, Scope, Send
 from streamlit.web.server.starlette.starlette_app import create_streamlit_routes
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from benchmarks.serving import Server
 from pages.serving.config import Config
-from pages.serving.doors import SLICE, Doors, known_host
+from pages.serving.gate import known_host
 from pages.serving.server import build
 from tests.serving.test_server import Running
 from tests.serving.visitors import MB, Visitor, ask
-from tests.waiting import PATIENCE, finish, until
+from tests.waiting import PATIENCE, until
 
 MOST = 10
 PROXY = "127.0.0.2"
@@ -145,6 +144,7 @@ def test_every_route_of_this_server_is_known() -> None:
         "/samples",
         "/datasets",
         "/datasets/{token}",
+        "/datasets/{token}/restore",
         "/plans",
         "/projects",
         "/projects/{project}",
@@ -158,7 +158,7 @@ def test_every_route_of_this_server_is_known() -> None:
     assert "/openapi.json" in own and not {"/docs", "/redoc"} & own
 
 
-def test_the_api_stands_behind_the_same_doors(server: Running, guarded: Running) -> None:
+def test_the_api_stands_behind_the_same_gate(server: Running, guarded: Running) -> None:
     for path in ("/api/openapi.json", "/api/samples"):
         status, headers, _ = server.get(path)
         assert (status, headers["cache-control"]) == (200, "no-store")
@@ -206,6 +206,53 @@ def test_files_are_only_for_those_who_have_signed_in(guarded: Running, signed: s
         assert (status, "Sign in first" in said) == ((204, False) if passes else (403, True))
         assert ask(guarded, "DELETE", one.path("a"), **known)[0] == (204 if passes else 403)
         assert ask(guarded, "GET", f"{BASE}/media/{'0' * 56}.csv", **known)[0] == (404 if passes else 403)
+
+
+def signed_in_as(guarded: Running, email: str, session: str = "") -> Visitor:
+    """A page of somebody who has signed in, or of a stranger; it may say that it had a session."""
+    _, headers, _ = guarded.get(f"{BASE}/_stcore/health")
+    token = headers["set-cookie"].split("=", 1)[1].split(";")[0]
+    here = f"http://reach.example.com:{guarded.port}"
+    known = f"; _streamlit_user={cookie(SECRET, email=email, origin=here)}" if email else ""
+    page = Visitor(
+        guarded,
+        base=BASE,
+        host="reach.example.com",
+        said=(token, session) if session else (token,),
+        Cookie=f"_streamlit_xsrf={token}{known}",
+        Origin=here,
+    )
+    page.arrive()
+    return page
+
+
+def test_nobody_gets_into_the_session_of_another_person(guarded: Running) -> None:
+    """Not even by its secret name; and whoever it belongs to notices nothing."""
+    ann = signed_in_as(guarded, "ann@example.com")
+    for stranger in ("eve@example.com", ""):
+        eve = signed_in_as(guarded, stranger, ann.session)
+        assert eve.session != ann.session
+        eve.leave()
+    before = ann.session
+    ann.arrive()
+    assert ann.session == before
+    ann.leave()
+    again = signed_in_as(guarded, "ann@example.com", before)
+    assert again.session == before, "her own browser finds it again"
+    again.leave()
+
+
+@pytest.mark.parametrize(
+    "chosen", ["chosen-by-eve", "0", "None", "00000000-0000-4000-8000-000000000000", "{half}", "{upper}"]
+)
+def test_a_session_has_the_name_that_the_server_gives_it(server: Running, chosen: str) -> None:
+    """So that nobody can lay out a session for another to use, or find one by trying."""
+    with Visitor(server) as ann:
+        assert uuid.UUID(ann.session).version == 4, "122 random bits"
+        name = chosen.format(half=ann.session[:18], upper=ann.session.upper())
+        with Visitor(server, said=("x", name)) as eve:
+            assert eve.session not in (name, ann.session)
+            assert uuid.UUID(eve.session).version == 4
 
 
 def test_the_name_in_the_way_back_from_signing_in_is_known(guarded: Running) -> None:
@@ -306,31 +353,6 @@ def test_a_message_that_no_browser_sends_ends_the_connection(server: Running) ->
         one.socket.send(2 * MB * b"1")
         one.hear()
     one.leave()
-
-
-def test_a_large_answer_goes_out_in_slices() -> None:
-    """So that one who does not read it keeps a slice of it in memory, not all."""
-    sent: list[Message] = []
-
-    async def large(_scope: Scope, _receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": 3 * SLICE * b"1" + b"2"})
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-        await asyncio.sleep(0)
-
-    doors = Doors(large, names=[], base="", login=False, most=1, proxied=False)
-    scope = {
-        "type": "http",
-        "path": "/media/x",
-        "headers": [(b"host", b"localhost")],
-        "client": ("10.0.0.1", 1),
-    }
-    finish(doors(scope, MagicMock(), send))
-    assert [len(message["body"]) for message in sent[1:]] == [SLICE, SLICE, SLICE, 1]
-    assert [message["more_body"] for message in sent[1:]] == [True, True, True, False]
-    assert not doors.open
 
 
 def test_a_plain_start_knows_only_this_machines_names() -> None:
