@@ -44,7 +44,7 @@ def main() -> None:
     )
     st.html(theme.css(screen.theme()))
     login.gate()
-    st.logo(ASSETS / f"logo-{screen.theme()}.svg", size="large")
+    st.logo(ASSETS / "logo.svg", size="large")  # it changes its colours with the theme by itself
     pages = {
         url: st.Page(
             errors.told(render),

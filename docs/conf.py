@@ -41,10 +41,10 @@ numpydoc_class_members_toctree = False
 
 html_theme = "furo"
 html_title = "EvenReach"
-html_theme_options = {"light_logo": "logo-light.svg", "dark_logo": "logo-dark.svg", "sidebar_hide_name": True}
+html_theme_options = {"light_logo": "logo.svg", "dark_logo": "logo.svg", "sidebar_hide_name": True}
 html_favicon = str(ROOT / "assets" / "favicon.png")
 html_math_renderer = "mathml"
-html_static_path = ["_static", "../assets/logo-light.svg", "../assets/logo-dark.svg"]
+html_static_path = ["_static", "../assets/logo.svg"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False

@@ -66,7 +66,7 @@ PICTURES = {
     "upload": Picture("/data?dataset=toulouse", _upload, height=1000),
     "downloads": Picture("/?dataset=sacramento&k=8&t=0.3", _downloads, charts=True),
     "how-many": Picture("/how_many?dataset=sacramento&k=8&t=0.3", charts=True),
-    "compare": Picture("/compare?dataset=sacramento&k=8&t=0.3", _compare, height=1000),
+    "compare": Picture("/compare?compare=methods&dataset=sacramento&k=8&t=0.3", _compare, height=1000),
 }
 
 

@@ -1,4 +1,4 @@
-"""Compare: the published methods on the same residents, or two kept plans side by side."""
+"""Compare: two plans of the visitor side by side, or the published methods on the same residents."""
 
 from collections.abc import Sequence
 
@@ -23,6 +23,7 @@ from tkm_core.measures import MEASURES
 from tkm_core.methods import FOR_ANYONE, OWN, describe
 from tkm_core.planning import FREE, Compared, Plan, facility_numbers, methods_for
 from tkm_core.stories import (
+    beyond_standard,
     facilities_text,
     freedom,
     left_out,
@@ -39,13 +40,13 @@ VARIANCES = {"variance": "squared distance", "variance_of_distance": "distance"}
 
 
 def render() -> None:
-    """The published methods, or two plans of the visitor's own."""
+    """Two plans of the visitor's own, or the published methods."""
     place = sidebar.problem()
     notices.show()
     st.segmented_control(
         "Compare",
-        ["methods", "plans"],
-        format_func={"methods": "Published methods", "plans": "Two plans of mine"}.__getitem__,
+        ["plans", "methods"],
+        format_func={"plans": "My plans", "methods": "Published methods"}.__getitem__,
         key="compare",
         required=True,
         persist_state="session",
@@ -74,9 +75,8 @@ def _methods(place: cities.City) -> None:
         return
     names = [name for name in asked if staying is None or describe(name).keeps_existing]
     unable = [name for name in asked if name not in names]
-    if unable:
-        st.info(left_out(asked, len(staying or ())), icon=":material/info:")
     if not names:
+        st.info(left_out(asked, len(staying or ())), icon=":material/info:")
         return
     try:
         compared = compared_methods.run(place, plan, t, names, patience)
@@ -86,7 +86,7 @@ def _methods(place: cities.City) -> None:
         return
     missing = [describe(name).title for name in names if name not in {one.name for one in compared}]
     _verdict(place, plan, compared, missing, look)
-    _table(place, plan, compared, unable, look)
+    _table(place, plan, compared, left_out(unable, len(staying or ())), look)
     _charts(compared, variance, look)
     _maps(place, plan, compared, look)
     _about(plan, compared, look)
@@ -145,13 +145,16 @@ def _verdict(
     place: cities.City, plan: Plan, compared: Sequence[Compared], missing: list[str], look: figures.Look
 ) -> None:
     """Where tilted k-means stands, and what has to be known to read it fairly."""
-    told = verdict(compared, look.unit, plan)
+    standard, rank = screen.standard(place), verdict(compared, look.unit, plan)
+    told = beyond_standard(compared, place.residents, standard, unit=look.unit, people=place.people) or rank
     facilities = facilities_text(plan)
     with st.container(key="hero", gap="xsmall"):
         st.markdown(
             f"# {markdown.toned(told)}" if told else f"# {facilities} for {markdown.escaped(place.title)}",
             anchors=False,
         )
+        if rank and told != rank:
+            st.markdown(markdown.toned(rank))
         fair = [
             f"{facilities} for {place.title}.",
             sampling(compared, len(place.residents), place.people),
@@ -163,11 +166,12 @@ def _verdict(
 
 
 def _table(
-    place: cities.City, plan: Plan, compared: Sequence[Compared], unable: list[str], look: figures.Look
+    place: cities.City, plan: Plan, compared: Sequence[Compared], absent: str, look: figures.Look
 ) -> None:
-    """Every measure of every method, the best in each column marked; methods left out are struck through."""
-    absent = [describe(name).title for name in unable]
-    st.html(methods_charts.method_table(compared, look, screen.standard(place), plan=plan, absent=absent))
+    """Every measure of every method, the best in each column marked; a line below says what was left out."""
+    st.html(methods_charts.method_table(compared, look, screen.standard(place), plan=plan))
+    if absent:
+        st.markdown(f":small[:gray[{markdown.escaped(absent)}]]")
     st.html('<p class="er-swipe">Swipe the table sideways to see every column.</p>')
     has_own = (place.rules == FREE or not place.rules.plain) and any(one.name == OWN for one in compared)
     own = " TKM is the plan on the Plan page." if has_own else ""

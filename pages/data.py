@@ -9,13 +9,17 @@ from pages.serving.config import config
 from pages.shared import (
     address,
     cities,
+    gone_data,
+    kept_data,
     markdown,
     notices,
     plan_files,
+    removed_data,
     screen,
     server_datasets,
     state,
     upload,
+    windows,
 )
 from tkm_core import figures
 from tkm_core.residents import FORMATS, SAMPLES, Existing, Residents, ResidentsError
@@ -25,7 +29,12 @@ def render() -> None:
     """Uploader and questions on the left, the preview on the right."""
     notices.show()
     st.title("Where people live", anchor=False)
-    place = cities.current()
+    try:
+        place = cities.current()
+    except kept_data.GoneError as gone:
+        gone_data.show(gone, alone=False)
+        _instead()
+        return
     kept = "" if place.existing is None else f", and {place.existing.words}"
     st.markdown(
         f":gray[In use now: **{markdown.escaped(place.title)}**, {markdown.escaped(place.size)}{kept}.]"
@@ -46,6 +55,15 @@ def render() -> None:
             _current_map(place)
         else:
             _in_use(place)
+
+
+def _instead() -> None:
+    """Without the data of the link: what was removed can be restored, and other residents uploaded."""
+    removed_data.bin_of_uploads()
+    files = upload.RESIDENTS.files()
+    found = _understand(files) if files else None
+    if found is not None:
+        _preview(found)
 
 
 def _understand(files: list[upload.NamedBytes]) -> Residents | None:
@@ -135,8 +153,12 @@ def _in_use(place: cities.City) -> None:
                 else "Remove this plan from the server",
                 icon=":material/delete:",
                 key="forget",
-                on_click=cities.forget_upload,
+                on_click=windows.ask,
+                args=("remove",),
             )
+            if windows.is_open("remove"):
+                removed_data.ask_about_upload(place)
+        removed_data.bin_of_uploads()
 
 
 def _change(place: cities.City) -> None:
@@ -172,8 +194,11 @@ def _existing(place: cities.City) -> Existing | None:
             "Remove the existing facilities" if own else "Plan without the existing facilities",
             icon=":material/delete:" if own else ":material/close:",
             key="leave_existing",
-            on_click=cities.leave_existing,
+            on_click=windows.ask if own else cities.leave_existing,
+            args=("remove_existing",) if own else (),
         )
+        if windows.is_open("remove_existing"):
+            removed_data.ask_about_existing(place)
         return None
     st.markdown(
         "Schools, clinics or service desks that are open and will stay. Upload a small file with their coordinates, in "

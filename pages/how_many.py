@@ -8,13 +8,13 @@ import pandas as pd
 import streamlit as st
 
 from pages.serving.jobs import tasks
-from pages.shared import address, cities, long_work, notices, plans, references, screen, sidebar
+from pages.shared import address, cities, fewest, long_work, notices, plans, references, screen, sidebar
 from pages.shared.cache import caches
 from pages.shared.markdown import escaped
 from tkm_core import figures
 from tkm_core.figures import COUNT_AXES, by_count, count_words, values
-from tkm_core.planning import Count, Fewest, Plan, compare_counts, sampled
-from tkm_core.stories import impossible, one_more, tell_fewest
+from tkm_core.planning import Count, Plan, compare_counts, sampled
+from tkm_core.stories import impossible, one_more
 from tkm_core.wording import counted, dial_text
 
 MOST = 12
@@ -33,7 +33,7 @@ def render() -> None:
     kept = 0 if staying is None else len(staying)
     sentence = one_more(counts, k, unit=look.unit, people=place.people, n_existing=kept)
     st.title(escaped(sentence or f"{counted(k, 'facility', 'facilities')} for {place.title}"), anchor=False)
-    _fewest(place, kept, look)
+    fewest.show(place, look)
     home = sampled(place.residents, rules=place.rules)
     note = (
         f"For {place.title}, with the fairness dial at t = {dial_text(t)}, compared with "
@@ -54,39 +54,6 @@ def render() -> None:
     _charts(counts, look, k)
     st.header("The same in figures", anchor=False)
     st.dataframe(_table(counts, look), hide_index=True, width="stretch")
-
-
-def _fewest(place: cities.City, n_existing: int, look: figures.Look) -> None:
-    """How many are needed so that nobody is beyond the service standard, with a button to plan that many."""
-    reach = screen.standard(place)
-    staying = place.staying
-
-    def work(progress: Callable[[float, str], None]) -> object:
-        try:
-            return tasks.fewest(place.residents, reach, staying=staying, rules=place.rules, progress=progress)
-        except ValueError as problem:
-            return str(problem)
-
-    label = "Looking for the fewest facilities within your standard"
-    found = long_work.result(
-        caches().results, ("fewest", *place.key_with_existing, reach), label, work, weight=1
-    )
-    with st.container(horizontal=True, vertical_alignment="center", key="fewest"):
-        if not isinstance(found, Fewest):
-            st.markdown(f":material/straighten: {escaped(str(found))}", width="stretch")
-            return
-        told = tell_fewest(found, unit=look.unit, people=place.people, n_existing=n_existing)
-        st.markdown(f":material/straighten: **{escaped(told)}**", width="stretch")
-        number = found.number
-        if number and number != address.get("k") and number <= sidebar.most_new(place):
-            st.button(
-                f"Plan {counted(number, 'facility', 'facilities')}",
-                key="use_fewest",
-                icon=":material/arrow_forward:",
-                on_click=lambda: address.put("k", number),
-                help="Sets the number of facilities. The Plan page places them by its own search: turn the dial to "
-                "its upper end to come closest to the standard. Someone may still have a little farther to go.",
-            )
 
 
 def _counts(place: cities.City, numbers: range, t: float) -> tuple[list[Count], dict[int, str]]:

@@ -35,6 +35,8 @@ def render() -> None:
     k = address.get("k")
     with_pins, new = live_plan.pinned(place, k)
     plan = proofs.newest(with_pins, new)
+    if place.existing is not None and place.saved is None and not place.scenario:
+        dial.begin((place.key, place.existing.fingerprint), plan)
     _presentation()
     sidebar.keep(plan)
     scenarios.at_the_side(with_pins, plan)
@@ -135,7 +137,7 @@ def _charts(place: cities.City, plan: Plan, at: int, look: figures.Look) -> live
 
     def tradeoff(i: int) -> figures.DrawnFigure:
         return figures.tradeoff(
-            plan, i, look, utility=x, fairness=y, budget=budget, others=others, height=222
+            plan, i, look, utility=x, fairness=y, budget=budget, others=others, height=212
         )
 
     def distances(i: int) -> figures.DrawnFigure:
@@ -147,7 +149,7 @@ def _charts(place: cities.City, plan: Plan, at: int, look: figures.Look) -> live
             look,
             heading=plan.reference.heading,
             standard=standard,
-            height=208,
+            height=196,
         )
 
     return live_plan.Charts(
@@ -172,7 +174,7 @@ def _distances(place: cities.City, plan: Plan, i: int, look: figures.Look, chart
     evaluation = plan.evaluation(i, standard)
     before = evaluation if _is_today(plan) else plan.reference_evaluation(standard)
     st.markdown(
-        f"**How near people live** :gray[share of {markdown.escaped(place.people)} within a distance]"
+        f"**How near people live** :gray[share of {markdown.escaped(place.people)} within a {plan.kind.one}]"
     )
     st.plotly_chart(
         _chart("distances", charts, place, plan, i, look),

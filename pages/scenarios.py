@@ -1,41 +1,45 @@
 """Scenarios: saved plans as cards, compared side by side, shared, with their history."""
 
 import base64
-from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import streamlit as st
 
-from pages.serving.config import config
-from pages.serving.store import OWNER, ROLES, VIEWER, Actor, Project, Scenario, StoreError, store
+from pages.serving.store import BIN_DAYS, OWNER, Actor, Project, Scenario, StoreError, store
+from pages.serving.store.problems import FIGURES_ONLY
 from pages.shared import (
     address,
     cities,
     kept_data,
     notices,
+    removed_data,
     scenario_comparison,
     scenarios,
     screen,
+    sharing,
     state,
     tokens,
 )
 from pages.shared.markdown import escaped
 
 ACROSS, MOST = 3, 4  # cards in a row; scenarios that can be compared
-DAYS = {"until it is withdrawn": None, "for 30 days": 30.0, "for one day": 1.0}
 MARK = "mark_"
+PAGE = 12  # scenarios that are shown at once
+PROJECTS = 100  # that can be chosen from at once
 
 
 def render() -> None:
     """The projects of this person, and the scenarios of the one chosen."""
-    cities.current()
+    with suppress(kept_data.GoneError):  # projects are listed without the data of the address, too
+        cities.current()
     spot = st.container()
     try:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.title("Scenarios", anchor=False, width="content")
             tokens.manage()
         _dead_link()
-        projects = store().projects_of(kept_data.actor())
+        projects = _listed_projects()
         chosen = _choose(projects) if projects else None
         if chosen is None:
             _nothing_yet()
@@ -47,10 +51,38 @@ def render() -> None:
         notices.show()
 
 
+def _listed_projects() -> list[Project]:
+    """The projects changed last; older ones a part at a time."""
+    start = state.visit().projects_from
+    found = store().projects_of(kept_data.actor(), PROJECTS + 1, start)
+    _turn_pages("projects", start, PROJECTS, more=len(found) > PROJECTS)
+    return found[:PROJECTS]
+
+
+def _turn_pages(what: str, start: int, step: int, *, more: bool) -> None:
+    """Buttons to the newer and the older part of a list, where it has more than one."""
+    if not start and not more:
+        return
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        for words, where, there in (("Newer", start - step, start > 0), ("Older", start + step, more)):
+            st.button(
+                f"{words} {what}",
+                key=f"{words.lower()}_{what}",
+                disabled=not there,
+                on_click=_turn,
+                args=(what, where),
+            )
+        st.markdown(f":small[:gray[from number {start + 1} on]]", width="content")
+
+
+def _turn(what: str, where: int) -> None:
+    setattr(state.visit(), f"{what}_from", max(0, where))
+
+
 def _dead_link() -> None:
     """Say so if the link that somebody came with does not work."""
     key = address.get("project")
-    if key and not store().projects_of(Actor(keys=(key,))):
+    if key and not store().projects_of(Actor(keys=(key,)), 1):
         st.warning(
             "This link does not work: it has expired or was withdrawn, or its project was deleted. Ask the owner for a "
             "new one.",
@@ -89,37 +121,56 @@ def _project(project: Project) -> None:
         if project.can_edit:
             _edit_project(project)
         if project.role == OWNER:
-            _share(project)
+            sharing.menu(project)
+        if project.can_edit:
+            _bin(project)
         _history(project)
     if project.note:
         st.markdown(f":gray[{escaped(project.note)}]")
-    _private_link()
+    _private_link(project)
     _undo()
-    found = store().scenarios_of(kept_data.actor(), project.id)
+    if not project.shows_homes:
+        st.info(FIGURES_ONLY, icon=":material/lock:")
+    start = state.visit().scenarios_from
+    some = store().scenarios_of(kept_data.actor(), project.id, most=PAGE + 1, start=start)
+    found = some[:PAGE]
     if not found:
         st.markdown("This project has no scenarios yet.")
     for start in range(0, len(found), ACROSS):
         for column, one in zip(st.columns(ACROSS, gap="medium"), found[start : start + ACROSS], strict=False):
             with column, st.container(border=True, key=f"card_{one.id}"):
                 _card(one, project)
+    _turn_pages("scenarios", start, PAGE, more=len(some) > PAGE)
     marked = [one for one in found if state.widget(MARK + one.id)]
     if len(marked) > MOST:
         st.info(f"At most {MOST} scenarios can be compared at once.", icon=":material/info:")
-    elif len(marked) > 1:
+    elif len(marked) > 1 and project.shows_homes:
         scenario_comparison.render(list(reversed(marked)))
-    elif len(found) > 1:
+    elif len(found) > 1 and project.shows_homes:
         st.markdown(":gray[Tick two to four scenarios to compare them.]")
 
 
-def _private_link() -> None:
+def _private_link(project: Project) -> None:
     """Tell a visitor who is not signed in that only the link leads back to the project."""
-    if not kept_data.actor().person and address.get("project"):
+    who = kept_data.actor()
+    if who.person or project.role != OWNER:
+        return
+    own = (key for key in reversed(who.keys) if _owner_by(key, project))
+    link = next(own, "")
+    if link:
         st.info(
-            "Nobody signs in on this server: this project belongs to whoever has its private link. Keep it, for "
-            "example as a bookmark.",
+            "Nobody signs in on this server: this project belongs to whoever has its private link. This browser "
+            "remembers it; keep it elsewhere, too, for example as a bookmark.",
             icon=":material/key:",
         )
-        st.code(address.link("scenarios", project=address.get("project")), language=None, wrap_lines=True)
+        st.code(address.link("scenarios", project=link), language=None, wrap_lines=True)
+
+
+def _owner_by(key: str, project: Project) -> bool:
+    try:
+        return store().project(Actor(keys=(key,)), project.id).role == OWNER
+    except StoreError:
+        return False
 
 
 def _card(one: Scenario, project: Project) -> None:
@@ -130,17 +181,18 @@ def _card(one: Scenario, project: Project) -> None:
             f'<img src="data:image/svg+xml;base64,{coded}" alt="" style="width:100%;height:auto;display:block">'
         )
     st.markdown(f"**{escaped(one.name)}**")
-    st.markdown("  \n".join(scenarios.key_figures(one, address.get("units"))))
+    st.markdown("  \n".join(scenarios.key_figures(one)))
     if one.note:
         st.markdown(f":small[:gray[{escaped(one.note)}]]")
     when = datetime.fromtimestamp(one.created, UTC).strftime("%d %b %Y, %H:%M UTC")
     st.markdown(f":small[:gray[{escaped(one.author)}, {when}]]")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        if st.button("Open", key=f"open_{one.id}", type="primary"):
+        if project.shows_homes and st.button("Open", key=f"open_{one.id}", type="primary"):
             scenarios.show(one)
         if project.can_edit:
             _edit(one)
-        st.checkbox("Compare", key=MARK + one.id)
+        if project.shows_homes:
+            st.checkbox("Compare", key=MARK + one.id)
 
 
 def _edit(one: Scenario) -> None:
@@ -152,7 +204,7 @@ def _edit(one: Scenario) -> None:
             "Duplicate",
             key=f"double_{one.id}",
             icon=":material/content_copy:",
-            on_click=_done,
+            on_click=kept_data.done,
             args=(
                 "Duplicated.",
                 lambda: store().duplicate_scenario(kept_data.actor(), one.id, f"{one.name}, copy"),
@@ -161,20 +213,9 @@ def _edit(one: Scenario) -> None:
         st.button("Delete", key=f"delete_{one.id}", icon=":material/delete:", on_click=_delete, args=(one,))
 
 
-def _done(words: str, work: Callable[[], object], then: Callable[[], None] = lambda: None) -> None:
-    """Do something in the store, and then what follows from it; a problem becomes a notice."""
-    try:
-        work()
-    except StoreError as problem:
-        notices.add(str(problem))
-    else:
-        then()
-        st.toast(words, icon=":material/check:")
-
-
 def _change(one: Scenario) -> None:
     name, note = state.widget(f"name_{one.id}"), state.widget(f"note_{one.id}")
-    _done(
+    kept_data.done(
         "Saved.",
         lambda: store().change_scenario(kept_data.actor(), one.id, one.version, name=name, note=note),
     )
@@ -184,7 +225,7 @@ def _delete(one: Scenario) -> None:
     def note() -> None:
         state.visit().undo = one.id, one.name
 
-    _done("Deleted.", lambda: store().delete_scenario(kept_data.actor(), one.id), note)
+    kept_data.done("Deleted.", lambda: store().delete_scenario(kept_data.actor(), one.id), note)
 
 
 def _undo() -> None:
@@ -200,7 +241,7 @@ def _bring_back(scenario: str) -> None:
     def forget() -> None:
         state.visit().undo = None
 
-    _done("Restored.", lambda: store().restore_scenario(kept_data.actor(), scenario), forget)
+    kept_data.done("Restored.", lambda: store().restore_scenario(kept_data.actor(), scenario), forget)
 
 
 def _edit_project(project: Project) -> None:
@@ -211,7 +252,11 @@ def _edit_project(project: Project) -> None:
             "Save changes", key="change_project", type="primary", on_click=_change_project, args=(project,)
         )
         if project.role == OWNER:
-            st.checkbox("Delete this project with all its scenarios and data, for good", key="sure")
+            st.checkbox(
+                "Delete this project with all its scenarios and data, for good: the uploads it was made of and copies "
+                "that others made of its data go, too",
+                key="sure",
+            )
             st.button(
                 "Delete the project",
                 key="delete_project",
@@ -223,7 +268,7 @@ def _edit_project(project: Project) -> None:
 
 
 def _delete_project(project: Project) -> None:
-    _done(
+    kept_data.done(
         "The project is deleted.",
         lambda: store().delete_project(kept_data.actor(), project.id),
         lambda: address.put("project", ""),
@@ -232,70 +277,42 @@ def _delete_project(project: Project) -> None:
 
 def _change_project(project: Project) -> None:
     told = {"name": state.widget("project_name"), "note": state.widget("project_note")}
-    _done("Saved.", lambda: store().change_project(kept_data.actor(), project.id, project.version, **told))
+    kept_data.done(
+        "Saved.", lambda: store().change_project(kept_data.actor(), project.id, project.version, **told)
+    )
 
 
-def _share(project: Project) -> None:
-    """Links that can be withdrawn, and people where they sign in."""
-    with st.popover("Share", icon=":material/group_add:"):
-        st.selectbox("Role of people with the link", ROLES, key="share_role")
-        st.selectbox("The link works", list(DAYS), key="share_days")
-        st.text_input("Who is it for? (optional)", max_chars=120, key="share_label")
-        st.button("Make a link", key="share_project", type="primary", on_click=_new_link, args=(project,))
-        if state.visit().new_link:
-            st.markdown("Copy it now: it is not shown again.")
-            st.code(state.visit().new_link, language=None, wrap_lines=True)
-        for one in store().shares_of(kept_data.actor(), project.id):
+def _bin(project: Project) -> None:
+    """Deleted scenarios, and for owners the data that were removed: to restore, or to delete for good."""
+    owner = project.role == OWNER
+    gone = store().scenarios_of(kept_data.actor(), project.id, deleted=True, pictures=False)
+    data = store().bin_of(kept_data.actor(), project.id) if owner else []
+    if not gone and not data:
+        return
+    with st.popover("Bin", icon=":material/delete:"):
+        st.markdown(f":gray[What was deleted can be restored for {BIN_DAYS:.0f} days.]")
+        for one in gone:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                until = (
-                    ""
-                    if one.expires is None
-                    else f", until {datetime.fromtimestamp(one.expires, UTC):%d %b %Y}"
-                )
-                st.markdown(f"{one.role}: {escaped(one.label or 'a link')}{until}", width="stretch")
-                st.button(
-                    "Withdraw",
-                    key=f"revoke_{one.id}",
-                    type="tertiary",
-                    on_click=_done,
-                    args=(
-                        "The link no longer works.",
-                        lambda one=one: store().revoke(kept_data.actor(), project.id, one.id),
-                    ),
-                )
-        if config().login:
-            _people(project)
-
-
-def _people(project: Project) -> None:
-    st.text_input("E-mail address of a person", max_chars=120, key="member_person")
-    st.selectbox("Role", (VIEWER, *ROLES[1:], "no longer a member"), key="member_role")
-    st.button("Save", key="set_member", on_click=_set_member, args=(project,))
-    for one in store().members_of(kept_data.actor(), project.id):
-        st.markdown(f"{escaped(one.person)}: {one.role}")
-
-
-def _set_member(project: Project) -> None:
-    person, role = state.widget("member_person"), state.widget("member_role")
-    wanted = role if role in ROLES else None
-    _done("Done.", lambda: store().set_member(kept_data.actor(), project.id, person, wanted))
-
-
-def _new_link(project: Project) -> None:
-    role, days = state.widget("share_role"), DAYS[state.widget("share_days")]
-    try:
-        _, secret = store().share(
-            kept_data.actor(), project.id, role, label=state.widget("share_label"), days=days
-        )
-    except StoreError as problem:
-        notices.add(str(problem))
-    else:
-        state.visit().new_link = address.link("scenarios", project=secret)
+                st.markdown(f"**{escaped(one.name)}**", width="stretch")
+                st.button("Restore", key=f"restore_{one.id}", on_click=_bring_back, args=(one.id,))
+                if owner:
+                    st.button(
+                        "Delete for good",
+                        key=f"erase_{one.id}",
+                        type="tertiary",
+                        help="At once, and without a way back.",
+                        on_click=kept_data.done,
+                        args=(
+                            "Deleted for good.",
+                            lambda one=one: store().erase_scenario(kept_data.actor(), one.id),
+                        ),
+                    )
+        removed_data.rows(data)
 
 
 def _history(project: Project) -> None:
     with st.popover("History", icon=":material/history:"):
-        for event in store().history(kept_data.actor(), project.id, most=50):
+        for event in store().history(kept_data.actor(), project.id):
             when = datetime.fromtimestamp(event.at, UTC).strftime("%d %b %Y, %H:%M")
             what = f"{event.what} “{event.scenario}”" if event.scenario else event.what
             what += f"{', ' if event.scenario else ' '}{event.detail}" if event.detail else ""

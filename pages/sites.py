@@ -11,8 +11,8 @@ from pages.serving.config import config
 from pages.shared import address, cities, markdown, notices, rules, screen, state, upload
 from pages.shared.cache import caches
 from tkm_core import figures
+from tkm_core.planning import AlongStreets, ResidentCells, UncoveredError
 from tkm_core.residents import ResidentsError, find_sample
-from tkm_core.streets import StreetsError
 from tkm_core.wording import counted
 
 KEY = "site_editor"
@@ -43,6 +43,7 @@ def render() -> None:
     with right:
         where, far, room = st.tabs(["Where", "How far", "How many people"])
         with where:
+            _undo()
             _sites(place)
             _zones()
         with far:
@@ -160,8 +161,19 @@ def _add(what: str, count: int, add: Callable[[], None], files: upload.Uploader)
     """A button that adds what was read from the files and discards them."""
     if st.button(f"Add {counted(count, what)}", type="primary", icon=":material/check:", key=f"use_{what}s"):
         add()
-        files.discard()
+        files.empty()
         st.rerun()
+
+
+def _undo() -> None:
+    """Say what was added or removed last, with the way back."""
+    told = rules.last_change()
+    if told:
+        with st.container(horizontal=True, vertical_alignment="center", key="places_changed"):
+            st.markdown(f":material/check: {markdown.escaped(told)}", width="content")
+            st.button(
+                "Undo", key="undo_places", icon=":material/undo:", type="tertiary", on_click=rules.undo_places
+            )
 
 
 def _remove(words: str, what: str, leave: Callable[[str], None]) -> None:
@@ -171,10 +183,11 @@ def _remove(words: str, what: str, leave: Callable[[str], None]) -> None:
 def _without(what: str) -> None:
     known = rules.places()
     drawing = known.drawing
-    rules.keep_places(
+    rules.change_places(
         replace(known, drawing=replace(drawing, sites=()), room=())
         if what == "sites"
-        else replace(known, drawing=replace(drawing, zones=()), shapes=())
+        else replace(known, drawing=replace(drawing, zones=()), shapes=()),
+        f"All {what} removed.",
     )
 
 
@@ -245,13 +258,36 @@ def _road_file(place: cities.City) -> None:
     if given is not None:
         content = given.getvalue()
         try:
-            rules.read_roads(given.name, content, place.residents)
-        except (StreetsError, ResidentsError, ValueError) as problem:
+            along = rules.read_roads(given.name, content)
+            along.check(place.residents)
+        except UncoveredError as problem:
+            st.error(markdown.escaped(str(problem)), icon=":material/error:")
+            if not _cut(place, along):
+                return
+        except ValueError as problem:
             st.error(markdown.escaped(str(problem)), icon=":material/error:")
             return
         rules.keep_file("roads", given.name, content)
         address.put("by", "walk")
         st.rerun()
+
+
+def _cut(place: cities.City, along: AlongStreets) -> bool:
+    """Offer to plan only for the residents near the streets; True once that is chosen."""
+    near = along.near(place.residents)
+    if isinstance(place.residents, ResidentCells) or not place.residents.weights[near].any():
+        return False
+    people = f"{place.residents.weights[near].sum():,.0f} {place.people}"
+    if not st.button(
+        f"Plan only for the {people} near these streets",
+        key="cut_to_streets",
+        icon=":material/content_cut:",
+        help="Makes a data set of its own. Yours stays as it is.",
+    ):
+        return False
+    kept = cities.keep_upload(along.cut(place.residents), f"{place.title}, near its streets", place.people)
+    cities.enter(kept.key)  # with the settings in use
+    return True
 
 
 def _columns(file: rules.KeptFile) -> None:
@@ -310,22 +346,30 @@ def _sample_table() -> None:
 
 def _room(place: cities.City) -> None:
     """How many people a facility can serve."""
-    for name, label, words in (
-        ("most", "Most {} that one facility can serve", "0 means no limit."),
-        ("least", "Fewest {} for which a facility is worth opening", "0 means no limit."),
+    for name, label in (
+        ("most", "Most {} that one facility can serve"),
+        ("least", "Fewest {} for which a facility is worth opening"),
     ):
+        state.set_widget(name, address.get(name) or None)
         st.number_input(
             label.format(place.people),
-            min_value=0,
+            min_value=1,
+            value=None,
             step=100,
             key=name,
-            persist_state="session",
-            help=words,
+            placeholder="No limit",
+            on_change=_limit,
+            args=(name,),
         )
     st.markdown(
         ":small[:gray[Where the nearest facility is full, people go to another with room left, so that the city as a "
         "whole travels as little as possible. A place may be split between two facilities.]]"
     )
+
+
+def _limit(name: str) -> None:
+    """Take over a limit that was typed; an empty field is none."""
+    address.put(name, int(state.widget(name) or 0))
 
 
 if __name__ == "__main__":

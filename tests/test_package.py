@@ -13,7 +13,7 @@ import pytest
 from tkm_core.version import VERSION
 
 ROOT = Path(__file__).parents[1]
-BUILD = "import setuptools.build_meta as build, sys; build.build_{}(sys.argv[1])"
+BUILD = "import hatchling.build as build, sys; build.build_{}(sys.argv[1])"
 HEAVY = (
     "numpy",
     "pandas",
@@ -48,7 +48,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("package")
     source = folder / "source"
     source.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"):
         (source / name).write_bytes((ROOT / name).read_bytes())
     for path in (ROOT / "tkm_core").rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:
@@ -72,6 +72,23 @@ def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
     with zipfile.ZipFile(built[1]) as wheel:
         wheel.extractall(folder)
     return folder
+
+
+def test_building_leaves_nothing_in_the_source(built: tuple[Path, Path]) -> None:
+    """Neither build folders nor metadata: `pip install` of a clone builds in it."""
+    folder = built[0].parent
+    kept = {path.relative_to(folder / "source") for path in (folder / "source").rglob("*") if path.is_file()}
+    ours = {path.relative_to(ROOT) for path in (ROOT / "tkm_core").rglob("*") if path.is_file()}
+    assert {path for path in ours if "__pycache__" not in path.parts} == {
+        path for path in kept if len(path.parts) > 1
+    }
+    assert {path.name for path in (folder / "source").iterdir()} == {
+        "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "tkm_core",
+    }  # fmt: skip
+    (inside,) = (folder / "unpacked").iterdir()
+    assert {path.name for path in inside.iterdir()} == {
+        "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "tkm_core", "PKG-INFO",
+    }  # fmt: skip
 
 
 def test_the_wheel_holds_the_library_with_its_samples_and_nothing_else(built: tuple[Path, Path]) -> None:
@@ -150,7 +167,22 @@ def test_the_core_alone_says_what_is_missing(installed: Path) -> None:
     said = dict(line.split(" | ") for line in run("-c", code, cwd=installed).splitlines())
     assert {"make_plan", "Plan", "load_residents", "Residents"} <= set(said)
     assert not {"TiltedKMeans", "evaluate", "tilted_path", "run_method", "scorer", "Evaluation"} & set(said)
-    assert all("pip install 'evenreach[geo]'" in sentence for sentence in said.values())
+    streets = {"Streets", "StreetsError", "load_streets", "sample_streets"}
+    extras = {name: re.search(r"pip install 'evenreach\[(\w+)\]'", told)[1] for name, told in said.items()}
+    assert extras == {name: "streets" if name in streets else "geo" for name in said}
+
+
+def test_a_plot_names_the_extra_that_brings_all_it_needs(installed: Path) -> None:
+    code = (
+        "import tkm_core as tkm, warnings; warnings.simplefilter('ignore')\n"
+        "path = tkm.tilted_path([[0.0, 0], [1, 0], [0, 1], [5, 5]], 2, t=[0, 1])\n"
+        "for draw in (path.plot, lambda: tkm.figures):\n"
+        "    try: draw()\n"
+        "    except ModuleNotFoundError as missing: print(missing)\n"
+    )
+    banned = ("pandas", "geopandas", "pyarrow", "shapely", "pyproj", "plotly", "pydeck")
+    said = run("-c", ABSENT.format(banned=banned) + code, cwd=installed).splitlines()
+    assert len(said) == 2 and all("pip install 'evenreach[plot]'" in one for one in said)
 
 
 def test_the_core_alone_compiles_ahead() -> None:

@@ -12,7 +12,7 @@ packages that only files, maps and streets need (the extras "geo" and "streets")
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tkm_core.extras import needs_extra
+from tkm_core.extras import OF_ROOM, needs_extra
 from tkm_core.version import VERSION
 
 if TYPE_CHECKING:
@@ -174,10 +174,11 @@ def __getattr__(name: str) -> Any:
     if name not in _ROOM_OF and name not in _WHOLE:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
+    path = _ROOM_OF.get(name, f"tkm_core.{name}")
     try:
-        room = import_module(_ROOM_OF.get(name, f"tkm_core.{name}"))
+        room = import_module(path)
     except ModuleNotFoundError as missing:
-        raise needs_extra(name, missing) from missing
+        raise needs_extra(name, missing, OF_ROOM.get(path.split(".")[1], "")) from missing
     value = room if name in _WHOLE else getattr(room, name)
     globals()[name] = value
     return value

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tkm_core.units import METRES, with_unit, worded
+from tkm_core.units import METRES, shown_standard, with_unit, worded
 
 KEY, MORE = "key figures", "more figures"  # of the story, the report and the command line
 COMPARED, COUNTED = "comparison of methods", "how many"
@@ -89,7 +89,7 @@ class Measure:
         """A label with its unit, or with the standard and a percent sign."""
         words = worded(words, unit)
         if self.percent:
-            limit = "the standard" if standard is None else f"{standard / METRES[unit]:g} {unit}"
+            limit = "the standard" if standard is None else f"{shown_standard(standard, unit):g} {unit}"
             return f"{words.format(standard=limit)}, %"
         return with_unit(words, unit, self.power)
 

@@ -5,7 +5,7 @@ from html import escape
 from importlib import import_module
 from typing import Any
 
-from tkm_core.extras import needs_extra
+from tkm_core.extras import OF_ROOM, needs_extra
 
 LONGEST = 60  # characters of an untrusted name
 
@@ -72,4 +72,4 @@ def room_above(room: str, what: str) -> Any:
     try:
         return import_module(f"tkm_core.{room}")
     except ModuleNotFoundError as missing:
-        raise needs_extra(what, missing) from missing
+        raise needs_extra(what, missing, OF_ROOM.get(room, "")) from missing

@@ -111,6 +111,18 @@ def nice_step(length: float, parts: float = 8.0) -> float:
     return next(float(f"{step * power:.6g}") for step in (1, 2, 5, 10) if step * power >= raw * 0.999)
 
 
+def shown_standard(standard: float, unit: str) -> float:
+    """A service standard in metres or minutes as the number that is shown: 3 km are 1.86 mi.
+
+    Examples
+    --------
+    >>> shown_standard(3_000, "mi"), shown_standard(250, "mi"), shown_standard(10_000, "km"), shown_standard(15, "min")
+    (1.86, 0.155, 10.0, 15.0)
+    """
+    value = standard / METRES[unit]
+    return round(value, 2 if value >= 1 else 3)
+
+
 def format_length(metres: float, unit: str) -> str:
     """A length with its unit, to about three significant figures.
 

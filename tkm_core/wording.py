@@ -1,8 +1,10 @@
 """Plurals, lists and numbers in sentences."""
 
 import math
+import re
 from collections.abc import Sequence
 
+FACILITY = "facility"  # what a facility is called unless the planner has a word for it
 IRREGULAR = {"people": "person", "persons": "person", "children": "child", "families": "family"}
 NUMBERS = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -29,6 +31,47 @@ def singular(people: str) -> str:
     elif last.endswith("s") and not last.endswith("ss"):
         last = last[:-1]
     return head + space + last
+
+
+def plural(noun: str) -> str:
+    """The plural of an English noun: "library" gives "libraries".
+
+    Examples
+    --------
+    >>> [plural(word) for word in ("library", "fire station", "playgroup day", "church", "school bus")]
+    ['libraries', 'fire stations', 'playgroup days', 'churches', 'school buses']
+    """
+    if re.search(r"[^aeiou]y$", noun):
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("s", "sh", "ch", "x", "z")) else "s")
+
+
+def renamed(text: str, facility: str) -> str:
+    """A sentence about facilities with the planner's own word for them; names in “quotes” stay as they are.
+
+    Examples
+    --------
+    >>> renamed("Facilities: 2 new and 1 existing facility, none in “Old facility”.", "library")
+    'Libraries: 2 new and 1 existing library, none in “Old facility”.'
+    >>> renamed("A facility", "art gallery"), renamed("A facility", "facility")
+    ('An art gallery', 'A facility')
+    """
+    if facility == FACILITY:
+        return text
+    words = {"facility": facility, "facilities": plural(facility)}
+
+    def other(found: re.Match[str]) -> str:
+        """The planner's word, with the article and the capital letter of the one that it replaces."""
+        if found["name"] is not None:
+            return found[0]
+        word = words[found["noun"].lower()]
+        word = word[:1].upper() + word[1:] if found["noun"][0] == "F" else word
+        before = found["article"] or ""
+        return f"{before[:1]}n {word}" if before and word[:1].lower() in "aeio" else before + word
+
+    return re.sub(
+        r"(?P<name>“[^”]*”)|(?P<article>\b[Aa] )?\b(?P<noun>[Ff]acility|[Ff]acilities)\b", other, text
+    )
 
 
 def counted(count: int, one: str, many: str = "") -> str:

@@ -4,7 +4,7 @@ import { button, element } from './page.js';
 
 /** @typedef {import('./editor.js').Zone} Zone @typedef {import('./editor.js').Site} Site */
 
-const KINDS = { only_in: 'Facilities only in here', not_in: 'No facilities in here' };
+export const MEANINGS = { not_in: 'No facilities in here', only_in: 'Facilities only in here' };
 
 export class EditCard {
   /** @param {import('./editor.js').Editor} owner */
@@ -66,13 +66,13 @@ export class EditCard {
     const { owner } = this;
     const set = element('fieldset');
     set.append(element('legend', '', {}, 'What it means'));
-    for (const [kind, words] of Object.entries(KINDS)) {
+    for (const [kind, words] of Object.entries(MEANINGS)) {
       const choice = /** @type {HTMLInputElement} */ (element('input', '', { type: 'radio', name: 'kind', value: kind }));
       choice.checked = zone.kind === kind;
       choice.addEventListener('change', () => {
         const now = this.item();
         if (!now || !owner.chosen) return;
-        /** @type {Zone} */ (now).kind = owner.lastKind = kind;
+        /** @type {Zone} */ (now).kind = owner.lastKind = /** @type {keyof typeof MEANINGS} */ (kind);
         owner.changed(owner.chosen);
       });
       const label = element('label', 'choice');

@@ -1,7 +1,7 @@
 // The editor: candidate sites and zones are added, moved, named and deleted on the map. The server hears of every
 // finished edit, together with those it has not answered yet, so that none is lost.
 
-import { EditCard } from './edit_card.js';
+import { EditCard, MEANINGS } from './edit_card.js';
 import { Handles } from './handles.js';
 import { GroundMap } from './ground.js';
 import { button, element } from './page.js';
@@ -43,8 +43,8 @@ export class Editor extends GroundMap {
     this.shapes = null;
     /** @type {Uint16Array | null} */
     this.classes = null;
-    /** @type {string | undefined} */
-    this.lastKind = undefined; // of the zone that was chosen last
+    /** @type {keyof typeof MEANINGS | undefined} */
+    this.lastKind = undefined; // of the zone that was changed last
     this.urls = '';
     this.stood = '';
     this.dressed = 0;
@@ -57,7 +57,12 @@ export class Editor extends GroundMap {
     }
     this.done = button('', 'Close the zone', () => this.closeZone());
     this.undo = button('', 'Undo corner', () => this.dropCorner());
-    this.tools.append(this.done, this.undo);
+    this.means = button('', '', () => {
+      this.lastKind = this.kind() === 'not_in' ? 'only_in' : 'not_in';
+      this.showTools();
+    });
+    this.means.title = 'Click to change what the zone means';
+    this.tools.append(this.means, this.done, this.undo);
     this.hint = element('p', 'hint', { role: 'status' });
     this.cross = element('div', 'cross', { 'aria-hidden': 'true' });
     this.handles = new Handles(this);
@@ -124,6 +129,11 @@ export class Editor extends GroundMap {
     return (what === 'site' ? this.sites : this.zones).find((one) => one.id === id);
   }
 
+  /** What the next zone means. */
+  kind() {
+    return this.lastKind ?? 'not_in';
+  }
+
   /** Choose a tool. @param {keyof typeof TOOLS} tool */
   take(tool) {
     this.tool = tool;
@@ -137,6 +147,8 @@ export class Editor extends GroundMap {
     for (const [tool, made] of Object.entries(this.buttons)) made.setAttribute('aria-pressed', String(tool === this.tool));
     this.done.hidden = this.undo.hidden = this.tool !== 'zone' || !this.corners.length;
     /** @type {HTMLButtonElement} */ (this.done).disabled = this.corners.length < 3;
+    this.means.hidden = this.tool !== 'zone';
+    this.means.textContent = `${MEANINGS[this.kind()]} ⇄`;
     this.hint.textContent = HINTS[this.tool];
     this.root.dataset.tool = this.tool;
   }
@@ -210,7 +222,7 @@ export class Editor extends GroundMap {
 
   closeZone() {
     if (this.corners.length < 3) return;
-    const zone = { id: `new-${this.seq + 1}`, name: '', kind: this.lastKind ?? 'only_in', ring: this.corners };
+    const zone = { id: `new-${this.seq + 1}`, name: '', kind: this.kind(), ring: this.corners };
     this.zones.push(zone);
     this.take('look');
     this.tell('zone', zone);
@@ -266,9 +278,19 @@ export class Editor extends GroundMap {
       this.painting.paintCrowd(camera, place, residents, this.shapes, theme.modes.place, this.classes, this.classes, null);
       this.stood = stood;
     }
-    paintDrawing(this.painting.cleared(this.painting.still, camera), camera, place, theme, this);
     this.handles.place(camera);
+    paintDrawing(this.painting.cleared(this.painting.still, camera), camera, place, theme, this, this.busy());
     this.furniture.place(camera);
+  }
+
+  /** Where tools, their hint and the names of zones stand, in pixels. @returns {[number, number, number, number][]} */
+  busy() {
+    const frame = this.box.getBoundingClientRect();
+    const parts = [this.tools, ...(this.hint.textContent ? [this.hint] : []), ...this.box.querySelectorAll('.handle.title')];
+    return parts.map((part) => {
+      const { left, top, right, bottom } = part.getBoundingClientRect();
+      return [left - frame.left, top - frame.top, right - frame.left, bottom - frame.top];
+    });
   }
 
   /** @param {Point} at */

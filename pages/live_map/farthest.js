@@ -22,6 +22,10 @@ export class Farthest {
     owner.over.append(svg, this.label);
     /** @type {{lonlat: Point, by: number, text: string} | null} */
     this.found = null;
+    /** @type {[number, number, number, number] | null} */
+    this.stands = null; // the label, in pixels
+    /** @type {Point[]} */
+    this.trip = [];
   }
 
   /** @param {import('./camera.js').Camera} camera */
@@ -44,6 +48,28 @@ export class Farthest {
     this.label.textContent = this.found.text;
     const [x, y] = this.beside(camera, plan, home, home[1] > site[1]);
     this.label.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+    this.stands = [x, y, x + this.width(), y + LINE];
+    this.trip = along ?? [home, site];
+  }
+
+  /** Pixels that the label takes. */
+  width() {
+    return 8 + LETTER * (this.label.textContent ?? '').length;
+  }
+
+  /** Where the label and the trip are, so that no name is written over them. @returns {[number, number, number, number][]} */
+  taken() {
+    if (this.label.hasAttribute('hidden') || !this.stands) return [];
+    const boxes = [this.stands];
+    this.trip.slice(1).forEach(([x, y], n) => {
+      const [fromX, fromY] = this.trip[n];
+      const steps = Math.max(1, Math.ceil(Math.hypot(x - fromX, y - fromY) / LINE));
+      for (let step = 0; step <= steps; step++) {
+        const [px, py] = [fromX + ((x - fromX) * step) / steps, fromY + ((y - fromY) * step) / steps];
+        boxes.push([px - 2, py - 2, px + 2, py + 2]);
+      }
+    });
+    return boxes;
   }
 
   /**
@@ -51,7 +77,7 @@ export class Farthest {
    * @param {import('./camera.js').Camera} camera @param {Plan} plan @param {Point} home @param {boolean} below @returns {Point}
    */
   beside(camera, plan, [x, y], below) {
-    const width = 8 + LETTER * (this.label.textContent ?? '').length;
+    const width = this.width();
     const { rim } = plan.marks;
     const taken = this.owner.furniture.taken(camera);
     for (const site of this.owner.sites('lonlat')) {

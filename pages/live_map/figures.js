@@ -6,13 +6,15 @@
  * @typedef {{rows: Rows, charts: Record<string, Change>}} Figures  at one setting
  */
 
-const TONES = { better: 'var(--st-green-text-color)', worse: 'var(--st-orange-text-color)' };
+const TONES = { better: '--st-green-text-color', worse: '--st-orange-text-color', same: '--st-gray-text-color' };
 const FADED = '0.3';
 const CHARTS = ['tradeoff', 'distances'];
 const SHARE = 3; // times as long as a chart took to draw, nothing is drawn but the map
 
 export class Beside {
-  constructor() {
+  /** @param {Element} themed  inside the component, where the colours of the theme are known: the table is outside of it */
+  constructor(themed) {
+    this.themed = themed;
     /** @type {Map<string, Change>} */
     this.behind = new Map(); // charts that have yet to follow
     /** @type {number | undefined} */
@@ -26,8 +28,9 @@ export class Beside {
    */
   show({ rows, charts }, elsewhere, atOnce = false) {
     this.fade(elsewhere, CHARTS.filter((name) => !(name in charts)));
+    const theme = getComputedStyle(this.themed);
     tableRows().forEach((row, n) => {
-      if (rows[n]) showRow(row, rows[n]);
+      if (rows[n]) showRow(row, rows[n], theme);
     });
     for (const [name, change] of Object.entries(charts)) {
       if (atOnce) drawChart(name, change);
@@ -69,15 +72,15 @@ function tableRows() {
   return Array.from(document.querySelectorAll('.st-key-key_figures tbody tr'));
 }
 
-/** @param {HTMLTableRowElement} row @param {Rows[number]} figures */
-function showRow(row, [plan, other, change, tone]) {
+/** @param {HTMLTableRowElement} row @param {Rows[number]} figures @param {CSSStyleDeclaration} theme */
+function showRow(row, [plan, other, change, tone], theme) {
   const cells = row.querySelectorAll('td, th');
   if (cells.length < 4) return;
   put(cells[1], plan);
   put(cells[2], other);
   put(cells[3], change);
   const told = cells[3].querySelector('span[style], span[class]');
-  if (told instanceof HTMLElement) told.style.color = TONES[/** @type {'better'} */ (tone)] ?? 'var(--st-gray-text-color)';
+  if (told instanceof HTMLElement) told.style.color = theme.getPropertyValue(TONES[/** @type {'better'} */ (tone)] ?? TONES.same);
 }
 
 /** Change the words of a cell, not its nodes: those belong to Streamlit. @param {Element} cell @param {string} words */

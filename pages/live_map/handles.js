@@ -101,22 +101,19 @@ export class Handles {
     };
   }
 
-  /** A zone is chosen by its name, which stands in its middle. @param {Zone} zone @returns {Handle} */
+  /** A zone is chosen by its name, which stands on its upper edge. @param {Zone} zone @returns {Handle} */
   ofZone(zone) {
     const { owner } = this;
     const chosen = { what: /** @type {const} */ ('zone'), id: zone.id };
     const kind = zone.kind === 'only_in' ? 'Only in' : 'Not in';
     const name = zone.name || `zone ${owner.zones.indexOf(zone) + 1}`;
-    const middle = (/** @type {0 | 1} */ axis) => {
-      const all = zone.ring.map((corner) => corner[axis]);
-      return (Math.min(...all) + Math.max(...all)) / 2;
-    };
+    const across = zone.ring.map(([lon]) => lon);
     return {
       key: `zone ${zone.id}`,
       name: 'title',
       text: `${kind} ${name}`,
       label: `${kind} ${name}. Enter edits it, Delete removes it.`,
-      lonlat: [middle(0), middle(1)],
+      lonlat: [(Math.min(...across) + Math.max(...across)) / 2, Math.max(...zone.ring.map((corner) => corner[1]))], // on its edge: sites inside stay in sight
       fixed: true,
       pressed: owner.chosen?.id === zone.id,
       move: () => {},

@@ -33,7 +33,7 @@ export class MapView extends GroundMap {
     this.classes = new Uint16Array(0);
     this.distance = new Float32Array(0);
     this.before = new Float32Array(0);
-    this.served = this.stood = ''; // what the pictures were painted for
+    this.served = this.stood = this.written = ''; // what the pictures were painted for
     /** @type {{j: number, lonlat: Point, xy: Point} | null} */
     this.trial = null; // a facility that was dragged away from its place
     /** @type {number | null} */
@@ -211,10 +211,15 @@ export class MapView extends GroundMap {
     this.facilities.place(camera);
     this.furniture.place(camera);
     this.farthest.place(camera);
+    const stop = Math.round(this.at);
+    const named = JSON.stringify([where, stop]);
+    if (named !== this.written || !this.served) {
+      this.painting.writeNames(camera, plan, theme, residents, shapes, stop, this.farthest.taken());
+      this.written = named;
+    }
     this.stood = where;
     this.served = how;
-    const at = Math.round(this.at);
-    this.dial.input.setAttribute('aria-valuetext', `t = ${plan.t[at]}, ${plan.farthest[at][2]}`);
+    this.dial.input.setAttribute('aria-valuetext', `t = ${plan.t[stop]}, ${plan.farthest[stop][2]}`);
     this.took = performance.now() - started;
     this.frames = (this.frames ?? 0) + 1;
   }

@@ -4,11 +4,13 @@
 /**
  * @typedef {object} Name
  * @property {string} text @property {Point} at  pixels @property {number} [room]  pixels of width that it may take
- * @property {boolean} [beside]  to the right of a mark, not in the middle
+ * @property {boolean} [beside]  beside, below or above a mark, not in the middle
+ * @property {boolean} [needed]  even over something else
  */
 
 const SIZE = 11.5; // pixels
 const APART = 4;
+const ASIDE = 17; // from the middle of a mark to its name
 const MOST = 120; // names at once
 /** @type {Map<string, number>} */
 const widths = new Map();
@@ -30,22 +32,36 @@ export function writeNames(pen, camera, names, { ink, halo, taken }) {
   pen.lineWidth = 3;
   pen.strokeStyle = halo;
   pen.fillStyle = ink;
-  for (const { text, at, room, beside } of names) {
+  for (const { text, at, room, beside, needed } of names) {
     if (written.length >= MOST) break;
     if (at[0] < 0 || at[1] < 0 || at[0] > camera.width || at[1] > camera.height) continue;
     let width = widths.get(text);
     if (width === undefined) widths.set(text, (width = pen.measureText(text).width));
     if (room !== undefined && width > room) continue;
-    const left = beside ? at[0] + 17 : at[0] - width / 2;
-    /** @type {[number, number, number, number]} */
-    const box = [left - APART, at[1] - SIZE / 2 - APART / 2, left + width + APART, at[1] + SIZE / 2 + APART / 2];
-    if (box[0] < 0 || box[2] > camera.width) continue;
-    if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
-    taken.push(box);
+    const [x, y] = at;
+    const middle = x - width / 2;
+    /** @type {Point[]} */
+    const aside = [[x + ASIDE, y], [x - ASIDE - width, y], [middle, y + ASIDE], [middle, y - ASIDE]];
+    const onMap = (beside ? aside : [/** @type {Point} */ ([middle, y])]).filter((one) => {
+      const box = boxed(one, width);
+      return box[0] >= 0 && box[2] <= camera.width;
+    });
+    const free = onMap.find((one) => !taken.some((other) => overlap(boxed(one, width), other)));
+    const place = free ?? (needed ? onMap[0] : undefined);
+    if (!place) continue;
+    taken.push(boxed(place, width));
     pen.textAlign = 'left';
-    pen.strokeText(text, left, at[1]);
-    pen.fillText(text, left, at[1]);
+    pen.strokeText(text, ...place);
+    pen.fillText(text, ...place);
     written.push(text);
   }
   return written;
 }
+
+/** @typedef {[number, number, number, number]} Box  west, north, east, south, in pixels */
+
+/** The room of a name. @param {Point} place  its left end, on its middle line @param {number} width @returns {Box} */
+const boxed = ([left, middle], width) => [left - APART, middle - SIZE / 2 - APART / 2, left + width + APART, middle + SIZE / 2 + APART / 2];
+
+/** @param {Box} one @param {Box} other */
+const overlap = (one, other) => one[0] < other[2] && one[2] > other[0] && one[1] < other[3] && one[3] > other[1];

@@ -29,6 +29,7 @@ export class Painting {
     this.crowd = canvas('crowd');
     this.edges = canvas('edges');
     this.still = canvas('still');
+    this.text = canvas('text');
     this.edged = false; // whether there are lines over the residents
     /** @type {string[]} */
     this.named = []; // what is written on the map
@@ -42,7 +43,7 @@ export class Painting {
   fit(camera) {
     const width = Math.round(camera.width * camera.ratio);
     const height = Math.round(camera.height * camera.ratio);
-    for (const canvas of [this.areas, this.crowd, this.edges, this.still]) {
+    for (const canvas of [this.areas, this.crowd, this.edges, this.still, this.text]) {
       if (canvas.width !== width) canvas.width = width;
       if (canvas.height !== height) canvas.height = height;
     }
@@ -187,7 +188,6 @@ export class Painting {
         pen.stroke();
       }
     }
-    this.writeNames(pen, camera, plan, theme, residents, shapes);
   }
 
   /** @param {CanvasRenderingContext2D} pen @param {Camera} camera @param {Theme} theme @param {Shapes} shapes */
@@ -200,20 +200,26 @@ export class Painting {
   }
 
   /**
-   * Names from the data: existing facilities first, then candidate sites, then places by how many live there.
-   * @param {CanvasRenderingContext2D} pen @param {Camera} camera @param {Plan} plan @param {Theme} theme
-   * @param {Residents} residents @param {Shapes | null} shapes
+   * Names from the data: facilities first, then other candidate sites, then places by how many live there.
+   * @param {Camera} camera @param {Plan} plan @param {Theme} theme @param {Residents} residents @param {Shapes | null} shapes
+   * @param {number} stop  the setting of the dial
+   * @param {[number, number, number, number][]} busy  where something else is written
    */
-  writeNames(pen, camera, plan, theme, residents, shapes) {
+  writeNames(camera, plan, theme, residents, shapes, stop, busy) {
+    const pen = this.cleared(this.text, camera);
     const spot = (/** @type {Point} */ lonlat) => pixelsOf(camera, plan, lonlat);
     const { rim, candidate } = plan.marks;
+    const sites = plan.candidates ?? [];
+    const open = (/** @type {{xy: Point}} */ { xy }) => plan.xy[stop].some(([x, y]) => Math.hypot(x - xy[0], y - xy[1]) < 1);
     const taken = [
-      ...plan.existing.map(({ lonlat }) => around(spot(lonlat), rim)),
-      ...(plan.candidates ?? []).map(({ lonlat }) => around(spot(lonlat), candidate)),
+      ...busy,
+      ...[...plan.existing.map(({ lonlat }) => lonlat), ...plan.lonlat[stop]].map((lonlat) => around(spot(lonlat), rim)),
+      ...sites.map(({ lonlat }) => around(spot(lonlat), candidate)),
     ];
-    const marked = [...plan.existing, ...(plan.candidates ?? [])].flatMap(({ lonlat, name }) =>
-      name ? [{ text: name, at: spot(lonlat), beside: true }] : [],
-    );
+    // the name of a site that was chosen comes before those of its neighbours, which would seem to be its own
+    const named = (/** @type {{lonlat: Point, name: string}[]} */ list, needed = false) =>
+      list.flatMap(({ lonlat, name }) => (name ? [{ text: name, at: spot(lonlat), beside: true, needed }] : []));
+    const marked = [...named(sites.filter(open), true), ...named(plan.existing), ...named(sites.filter((site) => !open(site)))];
     this.order ??= new WeakMap();
     let order = this.order.get(residents);
     if (!order) {

@@ -28,7 +28,7 @@ export class Sentence {
     /** @type {import('./figures.js').Figures[] | null} */
     this.figures = null; // of every setting, for what stands beside the map
     this.figuresUrl = '';
-    this.beside = new Beside();
+    this.beside = new Beside(this.root);
     this.figured = -1; // the setting whose figures are shown
     this.width = 0;
     this.sizes = new ResizeObserver(() => this.keepRoom());

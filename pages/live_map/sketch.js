@@ -35,12 +35,13 @@ export function paintZones(pen, camera, place, theme, zones) {
  * What a planner draws: zones, the zone that is being drawn, sites that are no buttons, existing facilities.
  * @param {CanvasRenderingContext2D} pen @param {Camera} camera @param {Place} place @param {Theme} theme
  * @param {{zones: {kind: string, ring: Point[]}[], sites: {lonlat: Point, name: string}[], corners: Point[]}} drawing
+ * @param {[number, number, number, number][]} busy  where no name is written
  */
-export function paintDrawing(pen, camera, place, theme, { zones, sites, corners }) {
+export function paintDrawing(pen, camera, place, theme, { zones, sites, corners }, busy) {
   pen.lineCap = pen.lineJoin = 'round';
   paintZones(pen, camera, place, theme, zones.map(({ kind, ring }) => ({ kind, rings: [ring] })));
   paintCandidates(pen, camera, place, theme, sites);
-  paintExisting(pen, camera, place, theme, sites);
+  paintExisting(pen, camera, place, theme, sites, busy);
   if (!corners.length) return;
   pen.strokeStyle = pen.fillStyle = theme.accent;
   pen.lineWidth = 2;
@@ -57,9 +58,9 @@ export function paintDrawing(pen, camera, place, theme, { zones, sites, corners 
 /**
  * Existing facilities as squares, and the names of facilities and sites.
  * @param {CanvasRenderingContext2D} pen @param {Camera} camera @param {Place} place @param {Theme} theme
- * @param {{lonlat: Point, name: string}[]} sites
+ * @param {{lonlat: Point, name: string}[]} sites @param {[number, number, number, number][]} busy
  */
-function paintExisting(pen, camera, place, theme, sites) {
+function paintExisting(pen, camera, place, theme, sites, busy) {
   const { site } = place.marks;
   const spots = place.existing.map(({ lonlat }) => pixelsOf(camera, place, lonlat));
   const taken = spots.map(([x, y], n) => {
@@ -77,6 +78,7 @@ function paintExisting(pen, camera, place, theme, sites) {
     pen.fillText(String(place.existing[n].number), x, y + 0.5);
     return around([x, y], site);
   });
+  taken.push(...busy);
   for (const { lonlat } of sites) taken.push(around(pixelsOf(camera, place, lonlat), place.marks.candidate + 3));
   const names = [...place.existing, ...sites].flatMap(({ lonlat, name }) =>
     name ? [{ text: name, at: pixelsOf(camera, place, lonlat), beside: true }] : [],

@@ -1,6 +1,5 @@
 """What is in the address: read once per visit, written when something changes, and forgiving when it is broken."""
 
-import contextlib
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -14,9 +13,10 @@ from pages.serving.jobs.tasks import USUAL_T
 from pages.shared import state
 from tkm_core.figures import COLOURS, FAIRNESS, LAYERS, UTILITY
 from tkm_core.residents import SAMPLES, find_sample
-from tkm_core.units import LENGTHS
+from tkm_core.units import LENGTHS, METRES
 
 UPLOAD = "upload"
+LOWEST = "lowest"  # to compare with: the plan with the lowest average
 AGAINST = ("", "today", "average", "straight")  # what a plan is compared with, kept plans apart
 MOST_FACILITIES = config().most_facilities
 LARGEST_CITY = min(
@@ -78,6 +78,13 @@ def _amount(low: float, high: float, what: str) -> Callable[[str], float]:
     return read
 
 
+def _standard(text: str) -> tuple[float, str]:
+    """A service standard and its unit: "3km"; a bare number is in the units of the same link."""
+    found = re.fullmatch(r"(.*?)(km|mi|)", text, re.DOTALL)
+    amount, unit = found.groups() if found else (text, "")
+    return _amount(0.01, 2000, "the service standard")(amount), unit
+
+
 def _one_of(names: tuple[str, ...], what: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in names:
@@ -131,6 +138,11 @@ def _kept(text: str) -> str:
     return _token(text) if text else ""
 
 
+def _compared(text: str) -> str:
+    """The token of a kept plan, the word for the plan at the lower end of the dial, or "" for that of the Plan page."""
+    return text if text == LOWEST else _kept(text)
+
+
 def _write(value: Any) -> str:
     if isinstance(value, list) and value and isinstance(value[0], tuple):
         return "_".join(f"{lon:.5f},{lat:.5f}" for lon, lat in value)
@@ -147,7 +159,8 @@ class Field:
     read: Callable[[str], Any]
 
 
-# The names are the keys of the widgets, too. A standard of 0 is none: `screen.fit_standard` chooses one.
+# The names are the keys of the widgets, too. The standard is in metres, whatever the units; 0 is none:
+# `screen.fit_standard` chooses one.
 FIELDS: dict[str, Field] = {
     "dataset": Field(next(iter(SAMPLES)), _dataset),
     "upload": Field("", _token),
@@ -170,24 +183,30 @@ FIELDS: dict[str, Field] = {
     "equal": Field("", _one_of(("1",), "equal groups")),
     "minutes": Field(15.0, _amount(0.5, 600, "the service standard")),
     "units": Field("km", _one_of(LENGTHS, "the unit of length")),
-    "standard": Field(0.0, _amount(0.1, 1000, "the service standard")),
-    "budget": Field(10, lambda text: int(_amount(0, 50, "the budget")(text))),
+    "standard": Field(0.0, _standard),
+    "budget": Field(10, lambda text: int(_amount(0, 50, "how much longer the average trip may get")(text))),
     "colour": Field("facility", _one_of(COLOURS, "what the colour shows")),
     "show": Field(list(LAYERS), _layers),
     "ground": Field("plain", _one_of(("plain", "streets"), "the ground of the map")),
     "x": Field("mean_distance", _one_of(tuple(UTILITY), "the measure across the chart")),
     "y": Field("largest_distance", _one_of(tuple(FAIRNESS), "the measure up the chart")),
-    "compare": Field("methods", _one_of(("methods", "plans"), "the comparison")),
-    "a": Field("", _kept),
-    "b": Field("", _kept),
+    "compare": Field("plans", _one_of(("plans", "methods"), "the comparison")),
+    "a": Field("", _compared),
+    "b": Field("", _compared),
     "present": Field("", _one_of(("1",), "the presentation")),
 }
 PRIVATE = (
     "project",
     "scenario",
 )  # a project is shared on the Scenarios page, by a link that can be withdrawn
-# Streamlit keeps the file uploader's own state under its key: the token of the data lives beside it.
-HELD = {name: name if name != "upload" else "upload_token" for name in FIELDS}
+# Streamlit keeps the file uploader's own state under its key: the token of the data lives beside it. The widget of the
+# standard has a number in the units that are shown, those of the limits are empty where there is none.
+HELD = {name: name for name in FIELDS} | {
+    "upload": "upload_token",
+    "standard": "standard_metres",
+    "most": "most_people",
+    "least": "least_people",
+}
 
 
 def get(name: str) -> Any:
@@ -214,14 +233,10 @@ def read() -> list[str]:
     first = seen is None
     problems: list[str] = []
     if first or (told and told != seen):
-        state.visit().fitted = None
-        for name, field in FIELDS.items():
-            value = field.default
-            if name in told:
-                try:
-                    value = field.read(told[name])
-                except ValueError as problem:
-                    problems.append(str(problem))
+        state.visit().fitted, state.visit().city = None, ""
+        state.visit().untouched_t = math.nan if "t" in told else USUAL_T
+        values, problems = _values(told)
+        for name, value in values.items():
             put(name, value)
     for name, field in FIELDS.items():
         put(name, state.widget(HELD[name], field.default))  # keeps it while its widget is not on the page
@@ -233,11 +248,44 @@ def read() -> list[str]:
 
 def query() -> dict[str, str]:
     """What belongs in the address now: everything that is not at its default."""
-    return {name: _write(get(name)) for name in FIELDS if _write(get(name)) != _write(_default(name))}
+    return {name: _text(name) for name in FIELDS if _write(get(name)) != _write(_default(name))}
+
+
+def _values(told: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """Read an address: the value of every field, and what is wrong; what it does not say is at its default."""
+    values, problems = {name: field.default for name, field in FIELDS.items()}, []
+    for name, text in told.items():
+        if name in FIELDS:
+            try:
+                values[name] = FIELDS[name].read(text)
+            except ValueError as problem:
+                problems.append(str(problem))
+    if values["standard"]:
+        amount, unit = values["standard"]
+        values["standard"] = amount * METRES[unit or values["units"]]
+    return values, problems
+
+
+def _text(name: str) -> str:
+    """A field as it stands in the address."""
+    value = get(name)
+    if name != "standard" or not value:
+        return _write(value)
+    lengths = sorted(LENGTHS, key=lambda unit: unit != get("units"))
+    for unit in lengths:  # a round number in one of them: units never change the standard
+        amount = f"{value / METRES[unit]:g}"
+        if math.isclose(float(amount) * METRES[unit], value, rel_tol=1e-9):
+            return amount if unit == get("units") else f"{amount}{unit}"
+    return f"{value / METRES[lengths[0]]:.12g}"
 
 
 def _default(name: str) -> Any:
-    """What a field is where the address does not say; the service standard is the one that fits the city."""
+    """What a field is where the address does not say; the service standard is the one that fits the city.
+
+    Where something exists, the dial then stands at the suggested plan, so that the address always says where it is.
+    """
+    if name == "t" and get("existing"):
+        return math.nan
     return state.visit().usual_standard if name == "standard" else FIELDS[name].default
 
 
@@ -269,21 +317,16 @@ def hold() -> None:
 
 def _says_anything_else(told: dict[str, str]) -> bool:
     """Whether an address, read as a link, would give another state than the current one."""
-    for name, field in FIELDS.items():
-        try:
-            value = field.read(told[name]) if name in told else _default(name)
-        except ValueError:
-            value = _default(name)
-        if _write(value) != _write(get(name)):
-            return True
-    return False
+    values, _ = _values(told)
+    return any(
+        _write(value if name in told else _default(name)) != _write(get(name))
+        for name, value in values.items()
+    )
 
 
 def everything() -> dict[str, str]:
     """All settings of the plan, those at their defaults included: a later version may have other defaults."""
-    told = {
-        name: _write(get(name)) for name in FIELDS if name not in (*PRIVATE, "compare", "a", "b", "present")
-    }
+    told = {name: _text(name) for name in FIELDS if name not in (*PRIVATE, "compare", "a", "b", "present")}
     if told["against"] not in AGAINST:
         told["against"] = ""  # a plan that was kept for this visit only
     return {name: text for name, text in told.items() if text}
@@ -291,18 +334,13 @@ def everything() -> dict[str, str]:
 
 def understood(told: Mapping[str, str]) -> dict[str, Any]:
     """What a saved address says, as values; what it does not say, or what is not valid, is at its default."""
-    values = {}
-    for name, field in FIELDS.items():
-        values[name] = field.default
-        if told.get(name):
-            with contextlib.suppress(ValueError):  # of a version with other rules
-                values[name] = field.read(told[name])
-    return values
+    return _values({name: text for name, text in told.items() if text})[0]
 
 
 def take(told: Mapping[str, str]) -> None:
     """Set every field to what a saved address says; what it does not say goes to its default."""
-    state.visit().fitted = None  # a standard that was saved is somebody's choice
+    state.visit().fitted, state.visit().city = None, ""  # what was saved is somebody's choice
+    state.visit().untouched_t = math.nan
     for name, value in understood(told).items():
         if name != "project":
             put(name, value)

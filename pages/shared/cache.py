@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import streamlit as st
 
 from pages.serving.jobs.documents import LARGEST_FILE
+from pages.serving.jobs.turns import resting
 from tkm_core.export import PlanFile
 from tkm_core.figures import DrawnDeck, DrawnFigure
 from tkm_core.planning import Plan
@@ -128,8 +129,10 @@ class Cache(Generic[T]):
         """What is kept under a key, or make it; whoever comes second waits and calls `waiting` meanwhile."""
         with self._lock:
             lock = self._busy.setdefault(key, threading.Lock())
-        while not lock.acquire(timeout=0.1):
-            waiting()
+        if not lock.acquire(blocking=False):
+            with resting():
+                while not lock.acquire(timeout=0.1):
+                    waiting()
         try:
             found = self.get(key)
             if found is not None:
@@ -170,10 +173,10 @@ class Caches:
 
     cities: "Cache[City]"
     uploads: "Cache[City]"
-    existing: Cache[tuple[Existing, str]]  # with the project it belongs to, if any
+    existing: Cache[tuple[Existing, str | None]]  # with its project, as in `City`
     plans: Cache[Plan]
     kept_plans: "Cache[KeptPlan]"
-    rules: Cache[tuple[Any, str]]  # with the project it belongs to, if any
+    rules: Cache[tuple[Any, str | None]]  # with its project, as in `City`
     results: Cache[object]
     figures: Cache[DrawnDeck | DrawnFigure]
     files: Cache[bytes]

@@ -1,16 +1,19 @@
 """The cities that are planned for: samples, uploads and opened plans, and which of them the address names."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pages.serving.jobs.tasks import USUAL_T
 from pages.shared import address, kept_data, notices, rules, screen, state
 from pages.shared.cache import caches
 from pages.shared.markdown import plain
 from tkm_core.planning import FREE, Plan, ResidentCells, Rules
 from tkm_core.residents import Existing, Report, Residents, ResidentsError, find_sample, load_sample, nearby
 
+OWN = ("k", "t", "pins", "units", "standard", "minutes")  # settings that each city has for itself
 CARRIED = "carried "  # begins the key of residents that came with a plan file: they are nowhere else
 
 
@@ -35,8 +38,9 @@ class City:
         Key of the city whose residents a saved plan is for.
     rules : Rules
         What a plan has to follow.
-    project : str
-        The project whose data these are: only for those who may see it.
+    project : str or None
+        The project whose data these are: only for those who may see it. "" for an upload in the store that belongs to
+        none, None for what is only in memory.
     scenario : str
         The scenario that is open: its plan is shown as it was saved.
     """
@@ -51,7 +55,7 @@ class City:
     saved: Plan | None = None
     home: str = ""
     rules: Rules = FREE
-    project: str = ""
+    project: str | None = None
     scenario: str = ""
 
     def __post_init__(self) -> None:
@@ -102,8 +106,15 @@ class City:
 
 
 def current() -> City:
-    """The city that the address names, with the existing facilities if they are near it."""
+    """The city that the address names, with the existing facilities if they are near it.
+
+    Raises
+    ------
+    kept_data.GoneError
+        If data that the address names cannot be opened: no other city stands in for them.
+    """
     place, found = _named_city(), existing()
+    _use_own_settings(place.key)
     if place.saved is None and found is not None and nearby(place.residents, found.lonlat).any():
         place = replace(place, existing=found)
     place = replace(place, closed=_closed(place))
@@ -112,6 +123,27 @@ def current() -> City:
     place = replace(place, rules=told, scenario="" if opened is None else opened[0].id)
     screen.fit_standard(place)
     return place
+
+
+def _use_own_settings(key: str) -> None:
+    """Give each city its own number of facilities, dial, units and standard; what a link says is for its own city."""
+    visit = state.visit()
+    before = enter(key)
+    if before and before != key:
+        own = visit.settings.get(key)
+        visit.fitted, visit.untouched_t = None, USUAL_T if own is None else math.nan
+        for name in OWN:
+            address.put(name, address.FIELDS[name].default if own is None else own[name])
+
+
+def enter(key: str) -> str:
+    """Say that the settings are those of a city from now on; those of the last one are kept. Returns its key."""
+    visit, before = state.visit(), state.visit().city
+    if before != key:
+        if before:
+            visit.settings[before] = {name: address.get(name) for name in OWN}
+        visit.city = key
+    return before
 
 
 def _closed(place: City) -> tuple[int, ...]:
@@ -127,12 +159,11 @@ def _closed(place: City) -> tuple[int, ...]:
 
 
 def existing() -> Existing | None:
-    """The existing facilities that the address names, wherever they are; if they are gone, a notice says so."""
+    """The existing facilities that the address names, wherever they are."""
     token = address.get("existing")
     found = named_existing(token)
     if token and found is None:
-        notices.add(kept_data.gone("The existing facilities of this link are"))
-        address.put("existing", "")
+        raise kept_data.GoneError(field="existing", what="The existing facilities of this link are")
     return found
 
 
@@ -141,7 +172,7 @@ def named_existing(token: str) -> Existing | None:
     if not token:
         return None
     known = caches().existing.get(token)
-    if known is not None and kept_data.may_see(known[1]):
+    if known is not None and kept_data.still_there(token, known[1]):
         return known[0]
     stored = kept_data.existing(token)
     if stored is None:
@@ -154,8 +185,8 @@ def named_existing(token: str) -> Existing | None:
 def keep_existing(found: Existing) -> None:
     """Take existing facilities into use: they get a new secret token, and the address names it."""
     token = state.new_token()
-    caches().existing.put(token, (found, ""), len(found))
-    kept_data.write_existing(token, found)
+    stored = kept_data.write_existing(token, found)
+    caches().existing.put(token, (found, "" if stored else None), len(found))
     address.put("existing", token)
 
 
@@ -164,9 +195,10 @@ def leave_existing() -> None:
     token = address.get("existing")
     found = caches().existing.get(token)
     if found is not None and owns(token):
+        if not kept_data.remove(token):
+            return
         caches().existing.remove(token)
         caches().remove_about(found[0].fingerprint)
-        kept_data.remove(token)
     address.put("existing", "")
     address.put("closed", [])
 
@@ -184,23 +216,20 @@ def named(dataset: str, token: str) -> City | None:
 
 
 def _named_city() -> City:
-    """The city that the address names; what cannot be opened falls back to the first sample, with a notice."""
+    """The city that the address names."""
     dataset, token = address.get("dataset"), address.get("upload")
-    if dataset == address.UPLOAD:
-        found = _uploaded(token)
-        if found is not None:
-            return found
-        notices.add(kept_data.gone("The uploaded data of this link are", " Showing a sample city instead."))
-        dataset = address.FIELDS["dataset"].default
-        address.put("dataset", dataset)
-        address.put("upload", "")
-    return sample(dataset)
+    if dataset != address.UPLOAD:
+        return sample(dataset)
+    found = _uploaded(token)
+    if found is None:
+        raise kept_data.GoneError(field="upload", what="The uploaded data of this link are")
+    return found
 
 
 def _uploaded(token: str) -> City | None:
     """The city that a token names: from memory, or from the store, where another server may have put it."""
     found = caches().uploads.get(token)
-    if found is not None and kept_data.may_see(found.project):
+    if found is not None and kept_data.still_there(found.home or token, found.project):
         return found
     stored = kept_data.residents(token)
     if stored is None:
@@ -231,11 +260,9 @@ def keep_upload(residents: Residents, title: str, people: str, *, instead_of: st
     """
     token = instead_of if owns(instead_of) else state.new_token()
     caches().remove_about(token)
-    if token == instead_of:
-        kept_data.remove(token)
-    kept = _keep_city(City(token, title, people, residents))
-    kept_data.write_residents(token, residents, kept.title, kept.people)
-    return kept
+    kept = City(token, title, people, residents)
+    stored = kept_data.write_residents(token, residents, kept.title, kept.people)
+    return _keep_city(replace(kept, project="" if stored else None))
 
 
 def keep_cells(place: City) -> City:
@@ -249,6 +276,7 @@ def keep_plan(place: City, plan: Plan) -> City:
     kept = _keep_city(replace(place, key=state.new_token(), saved=plan, closed=plan.closed, home=home))
     address.put("existing", "")
     address.put("closed", [number + 1 for number in plan.closed])
+    enter(kept.key)
     return kept
 
 
@@ -270,15 +298,24 @@ def _keep_city(place: City) -> City:
 
 
 def forget_upload() -> None:
-    """Remove this visitor's upload and what was made of it from the server, and go back to the first sample.
+    """Put this visitor's upload in the bin, forget what was made of it, and go back to the first sample.
 
     Plans that somebody opened for these residents go, too. Of another visitor's upload nothing is removed.
     """
     token = address.get("upload")
     if owns(token):
+        known = caches().uploads.get(token)
+        in_memory = known is not None and (known.project is None or known.saved is not None)
+        if not in_memory and not kept_data.remove(token):
+            return
         for key in [token, *(kept.key for kept in caches().uploads.values() if kept.home == token)]:
             caches().remove_about(key)
         state.visit().brought = None
-        kept_data.remove(token)
+    leave_upload()
+
+
+def leave_upload() -> None:
+    """Go back to the first sample."""
     address.put("dataset", address.FIELDS["dataset"].default)
     address.put("upload", "")
+    address.put("scenario", "")

@@ -1,6 +1,6 @@
 """The fairness dial: where it stands, and the slider of every page but Plan, whose live map has a dial of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import streamlit as st
@@ -52,6 +52,18 @@ def slider(label: str, plan: Plan | None = None) -> float:
         key="t",
         persist_state="session",
     )
+
+
+def begin(city: Hashable, plan: Plan) -> None:
+    """Open a city where something exists on the suggested plan; a setting from a link or by hand stays."""
+    visit = state.visit()
+    if not plan.k or visit.began == city or address.get("t") != visit.untouched_t:
+        return
+    visit.began = city
+    suggested = float(plan.t[plan.knee()])
+    if suggested != address.get("t"):
+        turn_to(suggested)
+    visit.untouched_t = suggested
 
 
 def turn_to(t: float) -> None:

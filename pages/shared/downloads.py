@@ -1,8 +1,8 @@
 """Downloads of a plan, and the link to it."""
 
-import re
 import sys
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,18 +11,30 @@ from streamlit.runtime import memory_media_file_storage
 
 from pages.serving.config import config
 from pages.serving.jobs import documents
-from pages.shared import address, background, cities, dial, errors, long_work, markdown, screen, windows
+from pages.shared import (
+    address,
+    background,
+    cities,
+    dial,
+    errors,
+    kept_data,
+    long_work,
+    markdown,
+    screen,
+    state,
+    windows,
+)
 from pages.shared.cache import caches
-from tkm_core import export
-from tkm_core.figures import html_report
+from tkm_core import export, figures
 from tkm_core.planning import Plan
 from tkm_core.progress import Progress
 from tkm_core.stories import tell_plan
-from tkm_core.wording import dial_text
+from tkm_core.wording import FACILITY, dial_text
 
 AT_ONCE = 10_000  # residents: their table takes at most 0.2 s; that of a million takes 2 to 17 s
 REPORT_AT_ONCE = 200_000  # residents: with more, the report takes longer than anybody waits without a sign
 ZIPPED_FROM = 500_000  # rows: with more, a file that is not compressed gets too large to be handed out
+FACILITY_KEY, AUTHOR_KEY = "report_facility", "report_author"
 REPORT = "Report (HTML, prints well)"
 TABLE_WORDS = {
     "all": "Everything (GeoPackage)",
@@ -61,9 +73,10 @@ def _buttons(place: cities.City, plan: Plan) -> None:
 def _download(place: cities.City, plan: Plan) -> None:
     """The files of the plan at the setting that is on the screen; each is made only when it is asked for."""
     i = plan.index(dial.setting(plan))
-    name = f"{_file_name(place.title)}-k{plan.k}-t{plan.t[i]:g}"
+    name = export.file_stem(plan, i, place.title)
     st.markdown(f":gray[{markdown.escaped(place.title)}, as you see it now: t = {dial_text(plan.t[i])}]")
     many = len(plan.residents) > AT_ONCE
+    _ask_for_report()
     if len(plan.residents) <= REPORT_AT_ONCE:
         _save_report(_report(place, plan, i), name)
     else:
@@ -83,6 +96,26 @@ def _download(place: cities.City, plan: Plan) -> None:
             _save_table(partial(_table, plan, i, what, chosen), what, chosen, name)
     if many:
         st.fragment(_large_tables, run_every=background.LOOK)(place, plan, i, chosen, name)
+
+
+def _ask_for_report() -> None:
+    """What the report calls the facilities, and who prepared it."""
+    known = kept_data.actor().name if config().login else ""
+    for place, key, label, usual, told in zip(
+        st.columns(2),
+        (FACILITY_KEY, AUTHOR_KEY),
+        ("Each facility is a", "Prepared by"),
+        ("", known),
+        ("facility, library, clinic …", "your name or office"),
+        strict=True,
+    ):
+        with place:
+            st.text_input(
+                label, usual, key=key, max_chars=60, placeholder=told, persist_state="session",
+                help="One of them, in English: the report writes “library” and “libraries”."
+                if key == FACILITY_KEY
+                else None,
+            )  # fmt: skip
 
 
 @st.dialog("Share this plan", icon=":material/link:", on_dismiss=windows.close)
@@ -137,16 +170,23 @@ def _told(place: cities.City) -> dict[str, Any]:
     # A link to uploaded data opens that data: it does not belong in a report that is passed around.
     link = "" if address.get("dataset") == address.UPLOAD else address.link()
     axes = {"utility": address.get("x"), "fairness": address.get("y"), "budget": address.get("budget")}
-    return {"title": place.title, "source": place.source, "link": link, **axes}
+    author = " ".join(str(state.widget(AUTHOR_KEY, "")).split())
+    return {"title": place.title, "author": author, "source": place.source, "link": link, **axes}
+
+
+def _look(place: cities.City) -> figures.Look:
+    """How the report is drawn, with the planner's word for facilities."""
+    facility = markdown.plain(str(state.widget(FACILITY_KEY, "")), FACILITY)
+    return replace(screen.look(place), facility=facility)
 
 
 def _report(place: cities.City, plan: Plan, i: int) -> Callable[[], str]:
     """What makes the report when it is asked for."""
-    look, standard, told = screen.look(place), screen.standard(place), _told(place)
+    look, standard, told = _look(place), screen.standard(place), _told(place)
 
     def write() -> str:
         story = tell_plan(plan, i, unit=look.unit, standard=standard, people=place.people)
-        return html_report(plan, i, story, look, standard=standard, **told)
+        return figures.html_report(plan, i, story, look, standard=standard, **told)
 
     return write
 
@@ -196,7 +236,7 @@ def _large_report(place: cities.City, plan: Plan, i: int, name: str) -> None:
     running = background.current()
     if running is not None and running.running:
         return  # the bar stands below, with the tables
-    look, standard, told = screen.look(place), screen.standard(place), _told(place)
+    look, standard, told = _look(place), screen.standard(place), _told(place)
     key = _file_key(place, plan, i, "report", (look, standard, *told.values()))
     if caches().files.get(key) is not None:
         _save_report(partial(_kept, key), name)
@@ -261,8 +301,3 @@ def _kept(key: Hashable) -> bytes:
 
 def _table(plan: Plan, i: int, what: str, file_format: str) -> bytes:
     return export.to_bytes(export.table(plan, i, what), file_format)
-
-
-def _file_name(title: str) -> str:
-    """A title as a plain file name."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", title).strip("-").lower()[:40] or "plan"

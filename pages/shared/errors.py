@@ -8,7 +8,7 @@ from typing import ParamSpec
 import streamlit as st
 
 from pages.serving.jobs import JobError
-from pages.shared import long_work, notices
+from pages.shared import gone_data, kept_data, long_work, notices
 from pages.shared.markdown import escaped
 
 P = ParamSpec("P")
@@ -28,6 +28,8 @@ def told(draw: Callable[P, None]) -> Callable[P, None]:
             draw(*args, **kwargs)
         except long_work.StoppedError:
             notices.show()
+        except kept_data.GoneError as gone:
+            gone_data.show(gone)
         except (ValueError, JobError, MemoryError) as problem:
             notices.show()
             st.error(escaped(str(problem)) or UNEXPECTED, icon=":material/error:")

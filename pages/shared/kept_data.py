@@ -1,16 +1,20 @@
 """Uploads in the store: written when they are taken into use, read when this server does not have them in memory."""
 
 import time
+from collections.abc import Callable
 
-from pages.serving import people
+import streamlit as st
+
+from pages.serving import browser, people
 from pages.serving.config import config
 from pages.serving.jobs import JobError, files
 from pages.serving.store import (
+    BIN_DAYS,
     EXISTING,
     RESIDENTS,
     Actor,
+    AwayError,
     Dataset,
-    DeniedError,
     Project,
     Scenario,
     StoreError,
@@ -25,8 +29,8 @@ from tkm_core.residents import Existing, Residents
 TRUST = 20.0  # seconds before it is checked again whether somebody may still see a project
 GONE = (
     "{what} no longer here, or cannot be opened: their owner removed them, nobody used them for {days} days, they "
-    "belong to a project that is not shared with you, or the database does not answer. Please upload them again on "
-    "the {page} page.{instead}"
+    "belong to a project that is not shared with you, or the database does not answer. Whoever removed them can "
+    "restore them on the Data page for {bin} days; otherwise, please upload them again on the {page} page."
 )
 
 
@@ -35,30 +39,46 @@ def actor() -> Actor:
     visit, key = state.visit(), address.get("project")
     if key and key not in visit.keys:
         visit.keys = [*visit.keys, key]
-    return people.visitor(tuple(visit.keys))
+    cookies = st.context.cookies.to_dict()
+    return people.visitor((*browser.links(cookies), *visit.keys), browser.of(cookies) or visit.browser)
 
 
-def gone(what: str, instead: str = "", *, page: str = "Data") -> str:
-    """The sentence for data that a link names and that cannot be opened; `page` is where such data are uploaded."""
-    return GONE.format(what=what, days=config().upload_days, instead=instead, page=page)
+class GoneError(Exception):
+    """Data that the address names cannot be opened: the page says so, and shows nothing else.
+
+    Parameters
+    ----------
+    field : str
+        Of the address, that names them.
+    what : str
+        Begins the sentence.
+    page : str
+        Where such data are uploaded.
+    """
+
+    def __init__(self, field: str, what: str, page: str = "Data") -> None:
+        super().__init__(GONE.format(what=what, days=config().upload_days, bin=f"{BIN_DAYS:.0f}", page=page))
+        self.field = field
 
 
-def write_residents(token: str, found: Residents, title: str, people: str) -> None:
+def write_residents(token: str, found: Residents, title: str, people: str) -> bool:
     """Keep residents in the store; where it does not answer, a notice says what that means."""
-    write(token, RESIDENTS, residents_bytes(found), title, people)
+    return write(token, RESIDENTS, residents_bytes(found), title, people)
 
 
-def write_existing(token: str, found: Existing) -> None:
+def write_existing(token: str, found: Existing) -> bool:
     """Keep existing facilities in the store."""
-    write(token, EXISTING, existing_bytes(found))
+    return write(token, EXISTING, existing_bytes(found))
 
 
-def write(token: str, kind: str, content: bytes, title: str = "", people: str = "") -> None:
-    """Keep what a visitor uploaded in the store, under its token; fields as in `Dataset`."""
+def write(token: str, kind: str, content: bytes, title: str = "", people: str = "") -> bool:
+    """Keep what a visitor uploaded in the store, under its token; whether that worked. Fields as in `Dataset`."""
     try:
         store().add_dataset(actor(), kind, content, title=title, people=people, token=token)
     except StoreError as problem:
         notices.add(f"{problem} Until then, these data are only in this server's memory.")
+        return False
+    return True
 
 
 def residents(token: str) -> tuple[Dataset, Residents] | None:
@@ -84,39 +104,48 @@ def read(token: str, kind: str) -> tuple[Dataset, bytes] | None:
         return None
 
 
-def remove(token: str) -> None:
-    """Remove an upload that this visitor brought."""
+def remove(token: str) -> bool:
+    """Put an upload of this visitor in the bin; whether that worked."""
     try:
-        store().remove_dataset(actor(), token, own=token in state.visit().own)
+        store().remove_dataset(actor(), token)
     except StoreError as problem:
         notices.add(str(problem))
+        return False
+    return True
 
 
 def owned(token: str) -> bool:
-    """Whether the person who is signed in brought an upload, at whatever visit."""
+    """Whether this visitor may remove data: own uploads of any visit, or those of a project this visitor owns."""
     try:
         return bool(token) and store().owns_dataset(actor(), token)
     except StoreError:
         return False
 
 
-def may_see(project: str) -> bool:
-    """Whether this visitor may see what belongs to a project; what belongs to none ("") goes with its token alone.
+def still_there(token: str, project: str | None) -> bool:
+    """Whether data that are in memory may still be shown to this visitor.
 
-    It is asked again now and then, so that a withdrawn link soon opens nothing.
+    The store is asked again now and then, so that what was removed, or is no longer shared, is soon gone on every
+    server.
+
+    Parameters
+    ----------
+    token : str
+    project : str or None
+        The project they belong to, "" for none; None if they are not in the store: then the token is enough.
     """
-    if not project:
+    if project is None:
         return True
     seen, now = state.visit().let_in, time.monotonic()
-    if now - seen.get(project, -TRUST) >= TRUST:
+    if now - seen.get(token, -TRUST) >= TRUST:
         try:
-            store().project(actor(), project)
-        except DeniedError:
-            seen.pop(project, None)
-            return False
+            found = store().dataset(actor(), token)
         except StoreError:
-            return project in seen  # the database is away: go on with what was open
-        seen[project] = now
+            return token in seen or not project  # the database is away: go on with what is in memory
+        if found is None:
+            seen.pop(token, None)
+            return False
+        seen[token] = now
     return True
 
 
@@ -126,10 +155,17 @@ def scenario() -> tuple[Scenario, Project] | None:
     if not name:
         return None
     known = state.visit().scenario
-    if known is not None and known[0].id == name and may_see(known[1].id):
+    seen, now = state.visit().let_in, time.monotonic()
+    if known is not None and known[0].id == name and now - seen.get(name, -TRUST) < TRUST:
         return known
     try:
         known = store().open_scenario(actor(), name)
+        seen[name] = now
+    except AwayError as problem:
+        if known is not None and known[0].id == name:
+            return known  # go on with what was open
+        notices.add(f"The scenario of this link cannot be opened. {problem}")
+        return None
     except StoreError as problem:
         notices.add(f"The scenario of this link cannot be opened. {problem}")
         address.put("scenario", "")
@@ -147,3 +183,14 @@ def plan_file(name: str) -> PlanFile | None:
     except (StoreError, ValueError, JobError) as problem:
         notices.add(f"The saved plan cannot be read, so it is made anew. {problem}")
         return None
+
+
+def done(words: str, work: Callable[[], object], then: Callable[[], None] = lambda: None) -> None:
+    """Do something in the store, and then what follows from it; a problem becomes a notice."""
+    try:
+        work()
+    except StoreError as problem:
+        notices.add(str(problem))
+    else:
+        then()
+        st.toast(words, icon=":material/check:")

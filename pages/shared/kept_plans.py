@@ -47,7 +47,7 @@ class KeptPlan:
     @property
     def reference(self) -> Reference:
         """What another plan is compared with, if this one is chosen."""
-        return Reference("saved", self.name, self.plan.centers_lonlat(0))
+        return self.plan.as_reference(0, self.name)
 
 
 def keep(plan: Plan) -> KeptPlan:

@@ -10,7 +10,7 @@ from pages.shared import address, cities, plans, state
 from pages.shared.markdown import escaped
 from tkm_core.export import LARGEST_PLAN_FILE, PlanFile, PlanFileError, Shown
 from tkm_core.residents import SAMPLES, Existing, Report
-from tkm_core.units import LENGTHS, METRES
+from tkm_core.units import LENGTHS
 
 
 def reopen() -> None:
@@ -51,8 +51,8 @@ def _show_as(shown: Shown) -> None:
         address.put("units", shown.unit)
     if shown.standard is not None:
         state.visit().fitted = None  # it is somebody's choice
-        key, least, most = ("standard", 0.1, 1000.0) if lengths else ("minutes", 0.5, 600.0)
-        address.put(key, min(max(round(shown.standard / METRES[shown.unit], 1), least), most))
+        key, least, most = ("standard", 10.0, 2e6) if lengths else ("minutes", 0.5, 600.0)
+        address.put(key, min(max(shown.standard, least), most))
 
 
 def _read(digest: str, content: bytes) -> PlanFile:

@@ -6,7 +6,7 @@ The same for what the address says, for a saved scenario and for a call of the A
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
@@ -72,19 +72,35 @@ class Places:
         return Zones(tuple(shape for _, shape in found), tuple(name for name, _ in found)) if found else None
 
     def with_sites(self, sites: Sites, mark: str) -> "Places":
-        """With candidate sites from a file added; `mark` begins their ids and is unlike every other."""
-        spots = [
-            Site(f"{mark}-{n}", name, (float(lon), float(lat)))
-            for n, ((lon, lat), name) in enumerate(
-                zip(sites.lonlat, sites.names or ("",) * len(sites), strict=True)
+        """Add candidate sites from a file; one that stands where a site is already takes that one's place.
+
+        `mark` begins the ids of new sites and is unlike every other.
+        """
+        spots = {spot.id: spot for spot in self.drawing.sites}
+        there = {_spot(spot.lonlat): spot for spot in self.drawing.sites}
+        room = dict(self.room)
+        names = sites.names or ("",) * len(sites)
+        limits = np.full(len(sites), np.inf) if sites.capacity is None else np.asarray(sites.capacity)
+        for n, (lonlat, name, most) in enumerate(
+            zip(sites.lonlat.tolist(), names, limits.tolist(), strict=True)
+        ):
+            known = there.get(_spot(lonlat))
+            spot = (
+                Site(f"{mark}-{n}", name, (lonlat[0], lonlat[1]))
+                if known is None
+                else replace(known, name=name or known.name)
             )
-        ]
-        limits = (
-            np.full(len(sites), np.inf) if sites.capacity is None else np.asarray(sites.capacity)
-        ).tolist()
-        own = tuple((spot.id, most) for spot, most in zip(spots, limits, strict=True) if most < np.inf)
-        drawing = replace(self.drawing, sites=(*self.drawing.sites, *spots))
-        return replace(self, drawing=drawing, room=(*self.room, *own))
+            spots[spot.id] = spot
+            if most < np.inf:
+                room[spot.id] = most
+        return replace(
+            self, drawing=replace(self.drawing, sites=tuple(spots.values())), room=tuple(room.items())
+        )
+
+    def already(self, sites: Sites) -> int:
+        """How many of some sites stand where a site is already."""
+        there = {_spot(spot.lonlat) for spot in self.drawing.sites}
+        return sum(_spot(lonlat) in there for lonlat in sites.lonlat.tolist())
 
     def with_zones(self, zones: Zones, kind: str, mark: str) -> "Places":
         """With zones from a file added, of a kind; `mark` as in `with_sites`."""
@@ -99,6 +115,11 @@ class Places:
                     shapes.append((kind, name, shapely.to_wkb(part)))
         drawing = replace(self.drawing, zones=(*self.drawing.zones, *rings))
         return replace(self, drawing=drawing, shapes=(*self.shapes, *shapes))
+
+
+def _spot(lonlat: Sequence[float]) -> tuple[float, float]:
+    """A place to about a metre: two sites so near to each other are the same."""
+    return round(lonlat[0], 5), round(lonlat[1], 5)
 
 
 NOTHING = Places()
@@ -227,12 +248,18 @@ class RuleSource:
         sample = self._sample
         return self.road_file() is not None or (sample is not None and sample.streets_path is not None)
 
+    def _streets_key(self, mode: str) -> tuple[Hashable, ...]:
+        """Name the streets for a mode of travel, by where they come from."""
+        file = self.road_file()
+        if file is None:
+            return ("streets", self.told["dataset"], "", mode, ())
+        return ("streets", self.told["roads"], file.digest, mode, file.columns)
+
     def streets(self, mode: str) -> Streets | None:
         """The streets for a mode of travel: those of the road file, or the sample's own; read once."""
         file, sample = self.road_file(), self._sample
         read: Callable[[], Streets]
         if file is not None:
-            key = ("streets", self.told["roads"], file.digest, mode, file.columns)
             chosen = {role: False if name == NO_COLUMN else name for role, name in file.columns}
 
             def read() -> Streets:
@@ -241,14 +268,13 @@ class RuleSource:
                 )
 
         elif sample is not None and sample.streets_path is not None:
-            key = ("streets", sample.key, "", mode, ())
 
             def read() -> Streets:
                 return sample_streets(sample.key, mode=mode)
 
         else:
             return None
-        return cast("Streets", caches().results.once(key, read, weight=4))
+        return cast("Streets", caches().results.once(self._streets_key(mode), read, weight=4))
 
     def travel(self, home: Residents, existing: Existing | None, sites: Sites | None) -> Travel:
         """How far it is.
@@ -263,7 +289,13 @@ class RuleSource:
             found = self.streets(by)
             if found is None:
                 raise ValueError(NO_STREETS)
-            along = AlongStreets(found, self.told["measure"], self.told["direction"])
+            measure, direction = self.told["measure"], self.told["direction"]
+            # kept, since it remembers where each home joins the streets
+            kept = caches().results.once(
+                ("along", self._streets_key(by), measure, direction),
+                lambda: AlongStreets(found, measure, direction),
+            )
+            along = cast("AlongStreets", kept)
             along.check(home)
             return along
         if by == "table":

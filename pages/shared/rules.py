@@ -30,6 +30,7 @@ from tkm_core.figures import live_roads
 from tkm_core.planning import STRAIGHT, AlongStreets, Rules
 from tkm_core.residents import Existing, Residents, Sites, Zones
 from tkm_core.streets import Streets
+from tkm_core.wording import counted
 
 __all__ = ["MODES", "NO_COLUMN", "SAMPLE", "KeptFile", "Places"]
 WAYS = {"straight": "Straight lines", **MODES, "table": "Your table"}
@@ -38,22 +39,21 @@ WHAT = {"places": "candidate sites and zones", "roads": "streets", "table": "tra
 
 
 def _source() -> RuleSource:
-    """What the address says about rules; a notice says what is gone."""
+    """What the address says about rules."""
     return RuleSource({name: address.get(name) for name in address.FIELDS}, _fetch, state.still_here)
 
 
 def _fetch(field: str, token: str) -> Kept | None:
     found = kept(field, token)
     if found is None:
-        notices.add(kept_data.gone(f"The {WHAT[field]} of this link are", page="Sites"))
-        address.put(field, "")
+        raise kept_data.GoneError(field=field, what=f"The {WHAT[field]} of this link are", page="Sites")
     return found
 
 
 def kept(field: str, token: str) -> Kept | None:
     """What a token names: from memory, or from the store, where another server may have put it; None if it is gone."""
     known = caches().rules.get(token)
-    if known is not None and kept_data.may_see(known[1]):
+    if known is not None and kept_data.still_there(token, known[1]):
         return cast("Kept", known[0])
     stored = kept_data.read(token, field)
     if stored is None:
@@ -100,7 +100,7 @@ def keep_of_plan(told: Rules) -> dict[str, str]:
 
 
 def places() -> Places:
-    """The sites and zones that the address names; if they are gone, a notice says so."""
+    """The sites and zones that the address names."""
     return _source().places()
 
 
@@ -115,19 +115,45 @@ def keep_places(found: Places) -> None:
 def _keep(found: Places) -> str:
     """Keep sites and zones under a new secret token."""
     token = state.new_token()
-    caches().rules.put(token, (found, ""), 1 + len(found.drawing.sites) / 1_000)
-    kept_data.write(token, "places", places_bytes(found))
+    stored = kept_data.write(token, "places", places_bytes(found))
+    caches().rules.put(token, (found, "" if stored else None), 1 + len(found.drawing.sites) / 1_000)
     return token
 
 
 def add_sites(sites: Sites) -> None:
-    """Add candidate sites from a file to those that are there."""
-    keep_places(places().with_sites(sites, state.new_token()[:6]))
+    """Add candidate sites from a file to those that are there; this can be undone."""
+    before = places()
+    again = before.already(sites)
+    told = f"{counted(len(sites) - again, 'site')} added."
+    if again:
+        told += f" {counted(again, 'site')} of the file {'was' if again == 1 else 'were'} there already."
+    change_places(before.with_sites(sites, state.new_token()[:6]), told)
 
 
 def add_zones(zones: Zones, kind: str) -> None:
-    """Add zones from a file to those that are there."""
-    keep_places(places().with_zones(zones, kind, state.new_token()[:6]))
+    """Add zones from a file to those that are there; this can be undone."""
+    changed = places().with_zones(zones, kind, state.new_token()[:6])
+    change_places(changed, f"{counted(len(zones), 'zone')} added.")
+
+
+def change_places(found: Places, told: str) -> None:
+    """Take sites and zones into use, and remember what there was before, so that it can be undone."""
+    before = address.get("places")
+    keep_places(found)
+    state.visit().places_undo = (before, address.get("places"), told)
+
+
+def undo_places() -> None:
+    """Go back to the sites and zones before the last change; a callback."""
+    before, _, _ = state.visit().places_undo or ("", "", "")
+    address.put("places", before)
+    state.visit().places_undo = None
+
+
+def last_change() -> str:
+    """The last change of sites and zones, in words, as long as it can be undone; "" if it cannot."""
+    _, after, told = state.visit().places_undo or ("", "-", "")
+    return told if address.get("places") == after else ""
 
 
 def keep_file(
@@ -135,17 +161,18 @@ def keep_file(
 ) -> None:
     """Take a road file (field "roads") or a travel table (field "table") into use."""
     token, file = state.new_token(), KeptFile(name, content, unit, columns)
-    caches().rules.put(token, (file, ""), 1 + len(content) / 1e6)
-    kept_data.write(token, field, content, name, rule_data.said_of(file))
+    stored = kept_data.write(token, field, content, name, rule_data.said_of(file))
+    caches().rules.put(token, (file, "" if stored else None), 1 + len(content) / 1e6)
     address.put(field, token)
 
 
 def leave(field: str) -> None:
-    """Plan without what a field names; if it is this visitor's own, remove it from the server, too."""
+    """Plan without what a field names; if this visitor brought it at this visit, it goes into the bin."""
     token = address.get(field)
     if token in state.visit().own:
+        if not kept_data.remove(token):
+            return
         caches().remove_about(token)
-        kept_data.remove(token)
     address.put(field, "")
     usual = {"roads": MODES, "table": ("table",)}
     if address.get("by") in usual.get(field, ()):
@@ -171,12 +198,11 @@ def streets(mode: str) -> Streets | None:
         return source.streets(mode)
 
 
-def read_roads(name: str, content: bytes, residents: Residents) -> None:
-    """Read a road file once, before it is kept, so that a file that does not fit is refused at once."""
+def read_roads(name: str, content: bytes) -> AlongStreets:
+    """Read a road file once, before it is kept, so that one that does not fit the residents is refused at once."""
     with st.spinner("Reading the streets", show_time=True):
         digest = KeptFile(name, content).digest
-        found = files.streets(digest, name, content, "walk", state.still_here)
-    AlongStreets(found).check(residents)
+        return AlongStreets(files.streets(digest, name, content, "walk", state.still_here))
 
 
 def choose_columns(file: KeptFile, columns: tuple[tuple[str, str], ...]) -> None:

@@ -6,11 +6,11 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.serving.store import Scenario
-from pages.shared import address, cities, live_plan, markdown, scenarios, screen
+from pages.shared import address, cities, kept_data, live_plan, markdown, scenarios, screen
 from pages.shared.markdown import escaped
 from tkm_core import figures
-from tkm_core.export import csv_bytes
-from tkm_core.planning import Plan, Reference
+from tkm_core.export import as_file_name, csv_bytes
+from tkm_core.planning import Plan
 from tkm_core.stories import Story, tell_plan
 
 GROUP = "scenarios"
@@ -50,11 +50,13 @@ def render(chosen: Sequence[Scenario]) -> None:
             alt=words,
         )
     change = _gains(chosen, opened)
+    title = str(chosen[0].figures.get("facts", {}).get("title", ""))
+    name = f"{as_file_name(title)}-{len(chosen)}-scenarios"
     with st.container(horizontal=True, gap="small"):
         st.download_button(
             "This table (CSV)",
             data=lambda: csv_bytes(table),
-            file_name="scenarios.csv",
+            file_name=f"{name}.csv",
             mime="text/csv",
             icon=":material/download:",
             key="save_comparison",
@@ -68,11 +70,11 @@ def render(chosen: Sequence[Scenario]) -> None:
                 [one.note for one in chosen],
                 table,
                 scenarios.best(table),
-                title=str(chosen[0].figures.get("facts", {}).get("title", "")),
+                title=title,
                 chart=(figures.scenarios_svg(told, curves, replace(look, theme="light")), words),
                 change=change,
             ),
-            file_name="comparison.html",
+            file_name=f"{name}.html",
             mime="text/html",
             icon=":material/description:",
             key="save_comparison_report",
@@ -81,7 +83,11 @@ def render(chosen: Sequence[Scenario]) -> None:
 
 
 def _look(opened: Sequence[Opened | None]) -> figures.Look:
-    return screen.look(next((one[0] for one in opened if one is not None), None) or cities.current())
+    place = next((one[0] for one in opened if one is not None), None)
+    try:
+        return screen.look(place or cities.current())
+    except kept_data.GoneError:
+        return figures.Look(theme=screen.theme())
 
 
 def _maps(chosen: Sequence[Scenario], opened: Sequence[Opened | None]) -> None:
@@ -139,7 +145,7 @@ def _gains(chosen: Sequence[Scenario], opened: Sequence[Opened | None]) -> Chang
         st.markdown(":gray[They are about different residents: nobody gains or loses from one to the other.]")
         return None
     place, plan = last
-    towards = plan.against(Reference("saved", names[0], first[1].centers_lonlat(0)))
+    towards = plan.against(first[1].as_reference(0, names[0]))
     look, standard = screen.look(place), screen.standard(place)
     story = tell_plan(towards, 0, unit=look.unit, standard=standard, people=place.people)
     st.markdown(f"{markdown.toned(story.headline)} {markdown.toned(story.detail)}")

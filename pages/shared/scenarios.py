@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.serving.jobs import tasks
 from pages.serving.store import Draft, Project, Scenario, StoreError, store
+from pages.serving.store.scenarios import WITHOUT_HOMES
 from pages.shared import address, cities, dial, kept_data, plans, rules, screen, state
 from pages.shared.cache import caches
 from pages.shared.compared_methods import ground_of
@@ -24,6 +25,7 @@ from tkm_core.version import VERSION
 from tkm_core.wording import dial_text
 
 THEMES = ("light", "dark")
+NAME = "scenario_name"  # the widget in which the next one is named
 # the settings on which a plan depends; the others say how it is looked at
 PLANNED = (
     "dataset", "upload", "existing", "k", "pins", "closed", "places", "roads", "table", "by", "measure", "direction",
@@ -37,19 +39,24 @@ def at_the_side(place: cities.City, plan: Plan) -> None:
         return
     opened = kept_data.scenario()
     with st.sidebar:
-        st.button(
-            "Save as scenario",
-            key="save_scenario",
-            icon=":material/save:",
-            on_click=_ask_to_save,
-            help="Kept on the Scenarios page, with its data and its exact result, until you delete it.",
-            width="stretch",
-        )
-        if (
-            state.visit().saving
-        ):  # not in the callback, where it would be shown in place of the page's beginning
-            state.visit().saving = False
-            _save_and_say(place, plan)
+        with st.popover("Save as scenario", icon=":material/save:", width="stretch"):
+            st.text_input(
+                "Name",
+                key=NAME,
+                max_chars=120,
+                placeholder=facilities_text(plan),
+                help="Without one it is called after its facilities and the setting of the dial.",
+            )
+            st.button(
+                "Save",
+                key="save_scenario",
+                type="primary",
+                on_click=_ask_to_save,
+                help="Kept on the Scenarios page, with its data and its exact result, until you delete it.",
+            )
+        name, state.visit().saving = state.visit().saving, None
+        if name is not None:  # not in the callback, where it would be shown in place of the page's beginning
+            _save_and_say(place, plan, name)
         if opened is None:
             return
         st.markdown(
@@ -81,13 +88,14 @@ def _how_shown(one: Scenario, place: cities.City, plan: Plan) -> str:
 
 
 def _ask_to_save() -> None:
-    state.visit().saving = True
+    state.visit().saving = str(state.widget(NAME) or "").strip()
+    state.set_widget(NAME, "")  # for the next one
 
 
-def _save_and_say(place: cities.City, plan: Plan) -> None:
+def _save_and_say(place: cities.City, plan: Plan, name: str) -> None:
     try:
         with st.spinner("Saving the scenario, with its figures and its picture", show_time=True):
-            made = save(place, plan)
+            made = save(place, plan, name)
     except StoreError as problem:
         st.warning(escaped(str(problem)), icon=":material/info:")
     else:
@@ -95,17 +103,13 @@ def _save_and_say(place: cities.City, plan: Plan) -> None:
         st.toast(escaped(f"Saved as “{made.name}”."), icon=":material/check:")
 
 
-def save(place: cities.City, plan: Plan) -> Scenario:
-    """Save the plan on screen: in the project in use, or in a new one that is called after the city."""
+def save(place: cities.City, plan: Plan, name: str = "") -> Scenario:
+    """Save the plan on screen, under a name: in the project in use, or in a new one that is called after the city."""
     i = plan.index(dial.setting(plan))
     project, opened = project_in_use(), kept_data.scenario()
-    names = (
-        {one.name for one in store().scenarios_of(kept_data.actor(), project.id, pictures=False)}
-        if project is not None
-        else set()
-    )
+    names = store().names_in(kept_data.actor(), project.id) if project is not None else set()
     draft = Draft(
-        _unused(name_of(plan, i), names),
+        _unused(name or name_of(plan, i), names),
         _settings(place),
         told(plan, i, place),
         plan_json(plan, i),
@@ -117,7 +121,6 @@ def save(place: cities.City, plan: Plan) -> Scenario:
         draft,
         None if project is None else project.id,
         title=place.title,
-        own=state.visit().own,
     )
     if secret:
         address.put("project", secret)
@@ -190,11 +193,14 @@ def _settings(place: cities.City) -> dict[str, str]:
 
 
 def pictures(place: cities.City, plan: Plan, i: int, look: figures.Look) -> dict[str, str]:
-    """The small map of a plan, by theme."""
+    """The small map of a plan, by theme; and the same without homes, for those who may see figures only."""
     ground = ground_of(place)
     return {
-        theme: figures.small_plan_map(plan, i, ground, replace(look, theme=theme, streets=False))
+        before + theme: figures.small_plan_map(
+            plan, i, ground, replace(look, theme=theme, streets=False), homes=not before
+        )
         for theme in THEMES
+        for before in ("", WITHOUT_HOMES)
     }
 
 
@@ -217,9 +223,9 @@ def unit_of(one: Scenario, lengths: str) -> str:
     return "min" if one.figures.get("facts", {}).get("unit") == "min" else lengths
 
 
-def key_figures(one: Scenario, lengths: str) -> list[str]:
-    """The three figures of a card."""
-    found, unit = measures(one), unit_of(one, lengths)
+def key_figures(one: Scenario) -> list[str]:
+    """The three figures of a card, in the units of its map: those in which it was saved."""
+    found, unit = measures(one), unit_of(one, one.settings.get("units") or "km")
     lines = []
     for key in ("mean_distance", "largest_distance", "p95_distance"):
         if key in found:

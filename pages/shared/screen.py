@@ -51,22 +51,14 @@ def presenting() -> bool:
 def fit_standard(place: "City") -> None:
     """Begin with a service standard that fits the city; one from the address or by hand stays."""
     visit, count = state.visit(), 0 if place.existing is None else len(place.existing)
-    fits = usual_standard(place.residents, address.get("k") + count, address.get("units"))
+    units = address.get("units")
+    fits = usual_standard(place.residents, address.get("k") + count, units) * METRES[units]
     city, visit.usual_standard = (place.key, count), fits
     chosen = address.get("standard")
     untouched = visit.fitted is not None and visit.fitted[1] == chosen
     if not chosen or (untouched and visit.fitted is not None and visit.fitted[0] != city):
         address.put("standard", fits)
         visit.fitted = (city, fits)
-
-
-def convert_standard(before: str, now: str) -> None:
-    """Keep the service standard the same distance when the units change."""
-    visit, chosen = state.visit(), address.get("standard")
-    converted = max(0.1, round(chosen * METRES[before] / METRES[now], 1))
-    if visit.fitted is not None and visit.fitted[1] == chosen:
-        visit.fitted = (visit.fitted[0], converted)
-    address.put("standard", converted)
 
 
 def standard(place: "City") -> float:
@@ -78,4 +70,4 @@ def standard(place: "City") -> float:
 
 def standard_metres() -> float:
     """The service standard for distances, in metres."""
-    return float(address.get("standard")) * METRES[address.get("units")]
+    return float(address.get("standard"))

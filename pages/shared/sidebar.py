@@ -1,4 +1,4 @@
-"""The sidebar: the problem (who, how many) and the wishes (budget, units, what the map shows)."""
+"""The sidebar: the problem (who, how many) and the wishes (the accepted average, units, the map)."""
 
 import streamlit as st
 
@@ -8,9 +8,10 @@ from pages.shared.markdown import escaped
 from tkm_core.figures import LAYERS
 from tkm_core.planning import Plan, most_facilities
 from tkm_core.residents import SAMPLES, Existing, find_sample
-from tkm_core.units import LENGTHS
+from tkm_core.units import LENGTHS, METRES, shown_standard
 from tkm_core.wording import dial_text
 
+STANDARD = "standard"  # the widget: a number in the units that are shown
 LAYER_WORDS = {
     "areas": "Service areas",
     "paths": "Facility paths",
@@ -91,6 +92,7 @@ def _closing(existing: Existing) -> None:
         key="closed",
         persist_state="session",
         placeholder="None",
+        select_all=False,
         help="By the number on the map and the name from your file; type to search. Those who went there go to the "
         "nearest facility that stays or is new.",
     )
@@ -150,7 +152,7 @@ def _title(key: str, place: cities.City) -> str:
 
 
 def wishes(place: cities.City, plan: Plan) -> None:
-    """Budget, units and the map; none of them computes anything anew, only the figures are redrawn."""
+    """The accepted average trip, units and the map: nothing is computed anew, only the figures are redrawn."""
     if screen.presenting():
         return
     if plan.k:
@@ -195,26 +197,27 @@ def colour() -> None:
 
 
 def _budget(plan: Plan) -> None:
-    """How much more average distance is accepted, and the two settings of the dial that can be asked for."""
+    """How much longer the average trip may get, and the two settings of the dial that can be asked for."""
     with st.sidebar:
         st.slider(
-            "Accept at most this much more average distance",
+            "Accept an average trip longer by up to",
             min_value=0,
             max_value=50,
             step=1,
             format="+%d %%",
             key="budget",
             persist_state="session",
-            help="More than in the lowest-average plan, in percent.",
+            help="How much longer than in the lowest-average plan the average trip may get, in percent.",
         )
         with st.container(horizontal=True, gap="small"):
             st.button(
-                "To budget",
+                "Fairest within",
                 key="to_budget",
                 icon=":material/target:",
                 on_click=_turn,
                 args=(plan, "budget"),
-                help="Turns the dial to the fairest plan within your budget: the one whose longest trip is shortest.",
+                help="Turns the dial to the fairest plan whose average trip is no longer than that: the one whose "
+                "longest trip is shortest.",
                 width="stretch",
             )
             st.button(
@@ -247,14 +250,16 @@ def units_and_standard(place: cities.City) -> None:
         with st.container(
             horizontal=True, vertical_alignment="bottom", gap="small"
         ):  # wraps where it is narrow
+            units = address.get("units")
+            state.set_widget(STANDARD, shown_standard(address.get("standard"), units))
             st.number_input(
-                f"Standard, {address.get('units')}",
-                min_value=0.1,
-                max_value=1000.0,
+                f"Standard, {units}",
+                min_value=0.01,
+                max_value=2000.0,
                 step=0.5,
                 format="%g",
-                key="standard",
-                persist_state="session",
+                key=STANDARD,
+                on_change=_set_standard,
                 help="Your service standard: everyone should have a facility within this distance. "
                 "It begins with a round distance that fits the city; set your own.",
                 width=108,
@@ -265,20 +270,18 @@ def units_and_standard(place: cities.City) -> None:
                 key="units",
                 required=True,
                 persist_state="session",
-                on_change=_convert,
             )
-        state.visit().units = address.get("units")
 
 
-def _convert() -> None:
-    """Keep the service standard the same distance when the units change."""
-    screen.convert_standard(state.visit().units, address.get("units"))
+def _set_standard() -> None:
+    """Take over the standard that was typed; a change of units alone never changes it."""
+    address.put("standard", float(state.widget(STANDARD)) * METRES[address.get("units")])
 
 
 def _turn(plan: Plan, where: str) -> None:
-    """Turn the dial to the budget or to the knee; where it stands there already, say so."""
+    """Turn the dial to the fairest accepted plan or to the knee; where it stands there already, say so."""
     i = plan.within_budget(address.get("budget")) if where == "budget" else plan.knee()
     if i == plan.index(dial.setting(plan)):
-        found = "the fairest plan within your budget" if where == "budget" else "the suggested plan"
+        found = "the fairest plan that you accept" if where == "budget" else "the suggested plan"
         st.toast(f"The dial is already at {found}: t = {dial_text(plan.t[i])}.", icon=":material/check:")
     dial.turn_to(float(plan.t[i]))

@@ -4,6 +4,7 @@ What a link shows is in the address (address.py), results are in the caches (cac
 Streamlit's session state: `visit` for what is ours, `widget` and its neighbours for the values of widgets.
 """
 
+import math
 import secrets
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -81,14 +82,16 @@ class Visit:
         The window that is open over it.
     window_drawn : bool
         Whether it is on the screen since it was asked for.
-    saving : bool
-        Whether the plan on the screen is to be saved as a scenario.
+    saving : str or None
+        The name under which the plan on the screen is to be saved, "" for the usual one; None if it is not.
     address : dict or None
         The address as it was read or written last; None before the first run.
     notices : list of str
         Sentences for the top of the page in this run.
     own : set of str
-        Tokens of what this visitor brought: only the owner may remove it.
+        Tokens of what this visitor brought that is only in this server's memory: only the owner may remove it.
+    browser : str
+        What this visitor's uploads belong to where the browser has no cookie for it.
     keys : list of str
         Secrets of the links to projects that this visitor came with.
     let_in : dict
@@ -97,8 +100,14 @@ class Visit:
         The scenario that was opened last, and its project.
     project : str
         The project that was chosen last.
+    projects_from, scenarios_from : int
+        Where the parts of the lists on the Scenarios page begin.
     undo : tuple of str
         The scenario that was deleted last, and its name.
+    places_undo : tuple or None
+        The token of the sites and zones before the last change of many, the one after it, and the change in words.
+    emptied : dict
+        Keys of the widgets of file uploaders that were emptied: only a new one has no file.
     new_link, new_token : str
         A link or a token that was just made; it is shown once.
     drafts : dict
@@ -108,6 +117,10 @@ class Visit:
     plan_file : tuple or None
         The digest of the plan file that was read last, and what it says.
     live_map : LiveMap
+    began : hashable
+        The city that was opened on its suggested plan last.
+    untouched_t : float
+        Where the dial stands unless a link or a hand has turned it.
     stop : float or None
         A setting of the dial that a link named and the plan does not have by itself.
     stopped : str
@@ -118,12 +131,16 @@ class Visit:
         Work on the proof of the plan that was looked at last.
     proof_seen : BackgroundWork or None
         The work whose result is shown already.
+    fewest : BackgroundWork or None
+        The search for the fewest facilities within the standard that was looked at last.
     proven : dict
         Seconds that were spent on the proof of each plan.
-    units : str
-        The units in which the service standard was drawn.
+    city : str
+        Key of the city whose settings are in use; "" if they come from a link.
+    settings : dict
+        By key, the settings of the cities that were looked at before.
     usual_standard : float
-        The service standard that fits the city as it is now, in those units.
+        The service standard that fits the city as it is now, in metres.
     fitted : tuple or None
         The city for which a service standard was chosen, and that standard; None before.
     kept_plans : list of str
@@ -138,28 +155,37 @@ class Visit:
     page: str = ""
     window: str = ""
     window_drawn: bool = True
-    saving: bool = False
+    saving: str | None = None
     address: dict[str, str] | None = None
     notices: list[str] = field(default_factory=list)
     own: set[str] = field(default_factory=set)
+    browser: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     keys: list[str] = field(default_factory=list)
     let_in: dict[str, float] = field(default_factory=dict)
     scenario: "tuple[Scenario, Project] | None" = None
     project: str = ""
+    projects_from: int = 0
+    scenarios_from: int = 0
     undo: tuple[str, str] | None = None
+    places_undo: tuple[str, str, str] | None = None
+    emptied: dict[str, str] = field(default_factory=dict)
     new_link: str = ""
     new_token: str = ""
     drafts: dict[str, Draft] = field(default_factory=dict)
     brought: Brought | None = None
     plan_file: tuple[str, PlanFile] | None = None
     live_map: LiveMap = field(default_factory=LiveMap)
+    began: Hashable = None
+    untouched_t: float = math.nan
     stop: float | None = None
     stopped: str = ""
     background: "BackgroundWork | None" = None
     proof: "BackgroundWork | None" = None
     proof_seen: "BackgroundWork | None" = None
+    fewest: "BackgroundWork | None" = None
     proven: dict[Hashable, float] = field(default_factory=dict)
-    units: str = ""
+    city: str = ""
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     usual_standard: float = 0.0
     fitted: tuple[Hashable, float] | None = None
     kept_plans: list[str] = field(default_factory=list)

@@ -1,5 +1,7 @@
 """Styles that the theme cannot express: a few lines on spacing and wrapping, and one on legibility in the dark."""
 
+# Where a page is drawn quickly, Streamlit leaves the sidebar of the one before, empty: then only its logo stays.
+EMPTY = '[data-testid="stSidebar"]:not(:has([data-testid="stElementContainer"]))'
 CSS = """<style>
 @media (min-width: 768px) {
   [data-testid="stMainBlockContainer"] { padding-inline: 1.6rem; }
@@ -17,7 +19,13 @@ CSS = """<style>
 .st-key-present_button { position: fixed; top: 0.45rem; right: 4.5rem; z-index: 1000000; width: auto; }
 @media (max-width: 767px) { .st-key-present_button { display: none; } }
 [data-testid="stTable"] td, [data-testid="stTable"] th { padding-block: 0.22rem; }
-</style>"""
+@media (min-width: 768px) {
+  EMPTY { position: absolute !important; width: 15rem !important; min-width: 0 !important; height: 3.75rem !important;
+    background: none !important; border: 0 !important; z-index: 1000000; overflow: hidden; }
+  EMPTY [data-testid="stSidebarCollapseButton"] { display: none; }
+  EMPTY ~ * [data-testid="stTopNav"] { margin-left: 11rem; }
+}
+</style>""".replace("EMPTY", EMPTY)
 # Streamlit writes white on the primary colour, which is light in the dark theme, and darkens it on a button in use.
 DARK = """<style>
 [data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primary"]:is(:hover, :focus, :active) {
@@ -37,6 +45,7 @@ PRESENTATION = """<style>
 .st-key-slide .sentence .context { display: none; }
 .st-key-slide [data-testid="stTable"] { font-size: 1.1rem; }
 @media (max-width: 900px) {
+  .st-key-present_button { position: static; align-self: flex-end; }
   .st-key-slide { --map-height: 60vh; }
   .st-key-slide :has(> [data-testid="stColumn"]) { flex-wrap: wrap; }
   .st-key-slide [data-testid="stColumn"] { flex: 1 1 100%; min-width: 100%; }

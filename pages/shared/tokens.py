@@ -22,6 +22,7 @@ def manage() -> None:
             "With a token, a program can work here in your name and do what you can do. What it can call is described "
             f"in `{address.link('api/openapi.json')}`."
         )
+        st.markdown(f":small[:gray[You are known here as {escaped(who.person)}.]]")
         st.text_input("What it is for", max_chars=120, key="token_label")
         st.selectbox("It works", list(DAYS), key="token_days")
         st.button("Make a token", key="make_token", type="primary", on_click=_make)

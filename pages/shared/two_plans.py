@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.shared import address, cities, dial, kept_plans, live_plan, markdown, plans, screen, sidebar, state
 from tkm_core.figures import Look
-from tkm_core.planning import Move, Plan, Reference, distance_decimals, moves, one_setting
+from tkm_core.planning import Move, Plan, distance_decimals, moves, one_setting
 from tkm_core.stories import facilities_text, tell_moves, tell_numbers, tell_plan
 from tkm_core.units import METRES
 from tkm_core.wording import dial_text
@@ -15,6 +15,7 @@ from tkm_core.wording import dial_text
 GROUP = "two plans"
 NOW = ""  # in the address: the plan as it stands on the Plan page
 MOST_ROWS = 60
+OWN_WORDS = {NOW: "Plan now, as on the Plan page", address.LOWEST: "Lowest average"}
 
 
 def render(place: cities.City) -> None:
@@ -23,16 +24,16 @@ def render(place: cities.City) -> None:
     kept = kept_plans.known(place)
     if not kept:
         st.info(
-            "No plan is kept yet. On the Plan page, press “Keep this plan to compare”. Then change something there "
-            "and come back: you will see both plans side by side.",
+            "To compare with a plan of your own, press “Keep this plan to compare” on the Plan page, change something "
+            "there and come back.",
             icon=":material/info:",
         )
-        st.page_link(state.page("plan"), label="To the Plan page", icon=":material/arrow_back:")
-        return
+        if address.get("k") == 0:
+            return
     _choose(place, kept)
     (first, before), (second, after) = (_named(place, kept, field) for field in ("a", "b"))
-    towards = after.against(Reference("saved", first, before.centers_lonlat(0)))
-    back = before.against(Reference("saved", second, after.centers_lonlat(0)))
+    towards = after.against(before.as_reference(0, first))
+    back = before.against(after.as_reference(0, second))
     story = tell_plan(towards, 0, unit=look.unit, standard=standard, people=place.people)
     with st.container(key="hero", gap="xsmall"):
         names = f"From **{markdown.escaped(first)}** to **{markdown.escaped(second)}**"
@@ -51,12 +52,13 @@ def render(place: cities.City) -> None:
     with right:
         st.header("Who changes facility", anchor=False)
         _who_moves(before, after, first, second, look)
-    _manage(kept)
+    if kept:
+        _manage(kept)
 
 
 def _choose(place: cities.City, kept: dict[str, kept_plans.KeptPlan]) -> None:
     """Which plan is A and which is B, and how the maps are coloured."""
-    options = [*kept, NOW]
+    options = [*kept, *([address.LOWEST] if address.get("k") else []), NOW]
     if address.get("a") == address.get("b"):
         address.put("a", next(token for token in options if token != address.get("b")))
     for field in ("a", "b"):
@@ -67,7 +69,7 @@ def _choose(place: cities.City, kept: dict[str, kept_plans.KeptPlan]) -> None:
             st.selectbox(
                 label,
                 options,
-                format_func=lambda token: kept[token].words if token in kept else "As on the Plan page now",
+                format_func=lambda token: kept[token].words if token in kept else OWN_WORDS[token],
                 key=field,
                 persist_state="session",
             )
@@ -82,6 +84,8 @@ def _named(place: cities.City, kept: dict[str, kept_plans.KeptPlan], field: str)
         return chosen.name, chosen.plan
     with_pins, new = live_plan.pinned(place, address.get("k"))
     plan = dial.with_setting(plans.plan_of(with_pins, new))
+    if address.get(field) == address.LOWEST:
+        return "Lowest average", one_setting(plan, 0)
     return "Plan now", one_setting(plan, plan.index(dial.setting(plan)))
 
 

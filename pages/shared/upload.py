@@ -28,7 +28,6 @@ from tkm_core.residents import (
 )
 
 T = TypeVar("T")
-
 # what the sentences of the library say to programmers
 ARGUMENT = re.compile(
     r" \((?:x|y|weight|group|id|place|crs|sheet|layer|encoding|delimiter|decimal)=\w*\)| with layer="
@@ -100,7 +99,7 @@ class Uploader:
             self.label,
             accept_multiple_files=True,
             max_upload_size=config().upload_mb,
-            key=self.key,
+            key=state.visit().emptied.get(self.key, self.key),
             on_change=self._forget_corrections,
             help=help,
         )
@@ -123,6 +122,11 @@ class Uploader:
         """Forget the draft, its corrections and what was read from it."""
         self._forget_corrections()
         state.visit().drafts.pop(self.key)
+
+    def empty(self) -> None:
+        """Forget the draft and the file itself."""
+        self.discard()
+        state.visit().emptied[self.key] = state.visit().emptied.get(self.key, self.key) + "_"
 
     @property
     def token(self) -> str:

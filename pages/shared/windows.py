@@ -62,5 +62,5 @@ def come_to(page: str) -> None:
     """Close what was left open on another page."""
     visit = state.visit()
     if visit.page != page:
-        visit.page, visit.saving = page, False
+        visit.page, visit.saving = page, None
         close()

@@ -2,7 +2,7 @@
 
 The address says what is shown: ``dataset``, ``k``, ``t``, ``colour``, ``two`` (a second map in step), ``slow`` (seconds
 that the server takes to answer), ``web`` (streets from a web that is not there). The data set ``quarters`` has areas,
-and ``quarters-ruled`` a plan whose rules a browser cannot follow.
+``quarters-ruled`` a plan whose rules a browser cannot follow, and ``quarters-close`` sites beside one another.
 """
 
 import json
@@ -52,6 +52,13 @@ SITES = Sites(
 )
 
 
+# each with a worse one right beside it
+CLOSE = Sites(
+    np.array([[1.15, 43.15], [1.12, 43.15], [1.45, 43.45], [1.48, 43.45]]),
+    ("Oak", "Worse 1", "Elm", "Worse 2"),
+)
+
+
 @st.cache_resource
 def planned(dataset: str, k: int) -> Plan:
     if dataset.startswith("generated"):
@@ -59,6 +66,8 @@ def planned(dataset: str, k: int) -> Plan:
     if not dataset.startswith("quarters"):
         return make_plan(load_sample(dataset), k, with_t=0.25)
     existing = {"fixed_lonlat": [[1.31, 43.31]], "fixed_names": ["Town <b>hall</b>"]}
+    if dataset.endswith("close"):
+        return make_plan(quarters(), k, with_t=0.25, sites=CLOSE)
     if dataset.endswith("ruled"):
         return make_plan(quarters(), k, with_t=0.25, sites=SITES, capacity=20, **existing)
     return make_plan(quarters(), k, with_t=0.25, **existing)

@@ -11,7 +11,7 @@ from tkm_core.methods import FOR_ANYONE, METHODS
 
 pytestmark = pytest.mark.nightly
 
-SMALL = "/compare?dataset=san-francisco&k=4"
+SMALL = "/compare?compare=methods&dataset=san-francisco&k=4"
 
 
 def compared(page: Page, methods: int = len(FOR_ANYONE)) -> None:
@@ -55,7 +55,7 @@ def test_phone_and_dark(visit: Visit) -> None:
 
 
 def test_long_run_can_be_stopped_and_keeps_what_is_finished(visit: Visit) -> None:
-    page = visit("/compare?dataset=generated-2k&k=3")
+    page = visit("/compare?compare=methods&dataset=generated-2k&k=3")
     page.get_by_role("button", name="Stop").wait_for(timeout=40_000)
     expect(page.locator("[class*=st-key-long_work]")).to_contain_text(
         f"method 6 of {len(METHODS)}, FR", timeout=40_000

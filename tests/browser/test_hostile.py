@@ -117,7 +117,7 @@ def test_an_upload_cannot_put_links_on_any_page(visit: Visit) -> None:
     address = page.url
     for path, seen in (
         ("/data", "[data-testid=stDeckGlJsonChart]"),
-        ("/compare", ".er-maps img"),
+        ("/compare?compare=methods", ".er-maps img"),
         ("/how_many", ".js-plotly-plot"),
         ("/lab", ".js-plotly-plot"),
     ):

@@ -66,7 +66,7 @@ def _compare(found: list[dict[str, Any]], plan: Plan, colour: str) -> None:
         assert np.mean(np.asarray(shown["classes"]) != expected) < 0.002, (
             "at most a resident on a class's edge"
         )
-        who = plan.residents.farthest(evaluation.distance)
+        who = evaluation.trips(plan.residents.weights).farthest
         np.testing.assert_allclose(shown["farthest"]["lonlat"], plan.residents.lonlat[who], atol=1e-6)
         assert shown["farthest"]["by"] == evaluation.labels[who]
         miles = f"farthest home {evaluation.largest_distance / 1609.344:.1f} mi"
@@ -215,6 +215,14 @@ def _stand_in_place(page: Page, lonlat: np.ndarray) -> None:
     boxes = [site.bounding_box() for site in page.locator(".live-map .site").all()]
     shown = [[box["x"] + box["width"] / 2, box["y"] + box["height"] / 2] for box in boxes if box]
     np.testing.assert_allclose(shown, world[:-1] - world[-1] + middle, atol=1)
+
+
+def test_a_chosen_site_has_its_own_name_and_not_its_neighbours(visit: Visit, maps: str) -> None:
+    page = visit("/?dataset=quarters-close&k=2&t=0", base=maps)
+    laid(page)
+    shown = state(page)
+    assert np.round(sorted(shown["sites"]), 2).tolist() == [[1.15, 43.15], [1.45, 43.45]]
+    assert shown["named"][:2] == ["Oak", "Elm"], "before the names beside them"
 
 
 QUARTERS = "/?dataset=quarters&k=2"

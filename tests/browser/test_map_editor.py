@@ -86,6 +86,10 @@ def test_sites_are_added_moved_named_and_deleted(page: Page) -> None:
 
 def test_zones_are_drawn_edited_and_deleted(page: Page) -> None:
     page.get_by_role("button", name="Draw zone").click()
+    page.get_by_role(
+        "button", name="No facilities in here"
+    ).click()  # what it will mean is said before it is drawn
+    expect(page.get_by_role("button", name="Facilities only in here")).to_be_visible()
     corners = [(600, 150), (760, 170), (740, 300), (610, 290)]
     for x, y in corners:
         page.mouse.click(*spot(page, x, y))

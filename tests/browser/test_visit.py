@@ -66,7 +66,8 @@ def test_messy_file_is_understood_corrected_and_private_and_a_bad_one_gets_a_sen
     expect(other.get_by_text("no longer here")).to_be_visible()
     settled(other)
     other.get_by_role("link", name="Data").click()
-    expect(other.get_by_text("In use now")).to_contain_text("Sacramento homes")
+    expect(other.get_by_text("no longer here")).to_be_visible()
+    expect(other.get_by_text("In use now")).to_have_count(0)
     settled(other)
     before = other.locator("[data-testid=stAlert]").count()
     other.locator(".st-key-upload input[type=file]").set_input_files(
@@ -116,7 +117,7 @@ PAGES = {
     "/": ".st-key-hero h1",
     "/data": "[data-testid=stDeckGlJsonChart]",
     "/sites": ".live-map[data-ground=laid]",
-    "/compare?dataset=san-francisco&k=4": ".er-maps img",
+    "/compare?compare=methods&dataset=san-francisco&k=4": ".er-maps img",
     "/how_many?dataset=san-francisco&k=3": ".js-plotly-plot",
     "/scenarios": "h1",
     "/lab?dataset=san-francisco&k=3": ".js-plotly-plot",

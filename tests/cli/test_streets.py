@@ -74,3 +74,26 @@ def test_what_cannot_be_gets_a_sentence(
     assert status == (BAD_INPUT if sentence else 0)
     if sentence:
         assert sentence in capsys.readouterr().err
+
+
+def test_streets_that_cover_little_are_refused_or_the_residents_are_cut(
+    town: tuple[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    homes, roads = town
+    near = Path(homes).read_text()
+    people = sum(int(row.rsplit(",", 1)[1]) for row in near.splitlines()[1:])
+    wide = tmp_path / "wide.csv"
+    wide.write_text(f"{near}\n7.05,46.05,{people}\n")
+    asked = ["plan", str(wide), "-k", "2", "--streets", roads]
+    assert main(asked) == BAD_INPUT
+    told = capsys.readouterr().err
+    assert (
+        f"only {people:,} of {2 * people:,} people (50 %) live within 300 m of a street, and {people:,} do not"
+        in told
+    )
+    assert main([*asked, "--cut-to-streets"]) == 0
+    shown = capsys.readouterr().out
+    assert f"Near the streets: {people:,} of {2 * people:,} people." in shown
+    assert f"2 facilities for {people:,} residents" in shown
+    assert main(["plan", homes, "-k", "2", "--cut-to-streets"]) == BAD_INPUT
+    assert "needs the road file" in capsys.readouterr().err

@@ -2,10 +2,11 @@
 
 import gc
 import os
+import pickle
 import re
+import stat
 import subprocess
 import sys
-import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -20,6 +21,7 @@ from numba.core.compiler import Flags
 from numba.core.errors import TypingError
 from numba.core.types.functions import BaseFunction
 
+from tests.another_user import AS_ANOTHER_USER, give_back, give_owner_the_rights_of_others
 from tests.clustering.problems import enclosing_ball, slow_city_cost, tilted_mean
 from tkm_core import TiltedKMeans, evaluate, neighbourhood_radius, tilted_path
 from tkm_core.clustering import threads
@@ -97,9 +99,15 @@ def test_every_form_of_the_same_numbers_is_one_type_and_one_answer():
     assert max(counts.values()) == 1, counts
 
 
-def run(code, folder):
+FIND_NEAREST = (
+    "import numpy as np; from tkm_core.clustering import nearest; "
+    "print(nearest(np.zeros((3, 2)), np.ones((1, 2)))[1].sum())"
+)
+
+
+def run(code, folder, python=(sys.executable,)):
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [*python, "-c", code],
         env=os.environ | {"NUMBA_CACHE_DIR": str(folder), "TMPDIR": str(folder)},
         cwd=ROOT,
         capture_output=True,
@@ -112,16 +120,12 @@ def run(code, folder):
 
 @pytest.mark.nightly
 def test_machine_code_is_kept_said_once_and_made_anew_when_damaged(tmp_path):
-    code = (
-        "import numpy as np; from tkm_core.clustering import nearest; "
-        "print(nearest(np.zeros((3, 2)), np.ones((1, 2)))[1].sum())"
-    )
-    assert run(code, tmp_path) == ("6.0", kernels.NOTICE)
+    assert run(FIND_NEAREST, tmp_path) == ("6.0", kernels.NOTICE)
     (file,) = tmp_path.rglob("passes.find_nearest.*")
-    assert run(code, tmp_path) == ("6.0", "")
+    assert run(FIND_NEAREST, tmp_path) == ("6.0", "")
     file.write_bytes(os.urandom(60))
-    assert run(code, tmp_path) == ("6.0", kernels.NOTICE)
-    assert run(code, tmp_path) == ("6.0", "")
+    assert run(FIND_NEAREST, tmp_path) == ("6.0", kernels.NOTICE)
+    assert run(FIND_NEAREST, tmp_path) == ("6.0", "")
 
 
 def double(x):
@@ -183,17 +187,65 @@ def test_a_folder_that_takes_nothing_is_passed_over_and_none_at_all_is_no_error(
     assert [*(tmp_path / "next").iterdir()] == [kept]
 
 
+def test_machine_code_can_be_read_by_others_and_changed_by_nobody_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernels, "folders", lambda: iter([tmp_path / "code"]))
+    before = os.umask(0)
+    try:
+        assert kernels.kernel(double)(2.0) == 4.0
+    finally:
+        os.umask(before)
+    (kept,) = (tmp_path / "code").iterdir()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o644
+
+
+def damaged(content):
+    """A file as it may be found: cut off, changed anywhere, of another kind or version."""
+    yield b""
+    yield from (content[:cut] for cut in (1, 31, 32, 33, len(content) // 2, len(content) - 1))
+    yield content + b"x"
+    for place in np.linspace(0, len(content) - 1, 40).astype(int):
+        yield content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :]
+    yield content[32:]  # as an earlier version wrote it
+    yield pickle.dumps(("another", "version"))
+    yield kernels._sealed("another kernel", content[32:])
+
+
+def test_what_is_damaged_is_compiled_again_and_written_over(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernels, "folders", lambda: iter([tmp_path]))
+    one = kernels.kernel(double)
+    assert one(2.0) == 4.0
+    (kept,) = tmp_path.iterdir()
+    content, types_of = kept.read_bytes(), one.signatures[0]
+    assert one._cache.load_overload(types_of, one.targetctx) is not None
+    for other in damaged(content):
+        kept.write_bytes(other)
+        assert one._cache.load_overload(types_of, one.targetctx) is None
+    assert kernels.kernel(double)(3.0) == 6.0
+    assert one._cache.load_overload(types_of, one.targetctx) is not None
+
+
+def test_what_another_user_keeps_closed_is_compiled_anew(tmp_path):
+    folder = tmp_path / "code"
+    assert run(FIND_NEAREST, folder) == ("6.0", kernels.NOTICE)
+    assert run(FIND_NEAREST, folder, AS_ANOTHER_USER) == ("6.0", "")
+    (kept,) = folder.rglob("*.machine")
+    kept.chmod(0o600)
+    give_owner_the_rights_of_others(folder)
+    try:
+        assert run(FIND_NEAREST, folder, AS_ANOTHER_USER) == ("6.0", kernels.NOTICE)
+        assert [*tmp_path.rglob("*.machine*")] == [kept], "nor is it kept elsewhere"
+    finally:
+        give_back(folder)
+
+
 def test_where_machine_code_lies(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert next(kernels.folders()) == tmp_path / "evenreach"
+    assert [*kernels.folders()] == [tmp_path / "evenreach"], "and nowhere else"
     monkeypatch.delenv("NUMBA_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "mine"))
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
-    beside, users, temporary = kernels.folders()
+    beside, users = kernels.folders()
     assert (beside.name, users) == ("__pycache__", tmp_path / "mine" / "evenreach")
-    temporary.chmod(0o777)
-    assert [*kernels.folders()] == [beside, users], "others could have put code there"
 
 
 def test_a_changed_source_is_another_fingerprint(tmp_path, monkeypatch):

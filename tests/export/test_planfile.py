@@ -190,7 +190,8 @@ def test_a_plan_file_has_no_more_than_a_plan_may_have(content, new, existing, st
 
 
 def test_the_largest_plan_fits_into_a_plan_file(city):
-    from tkm_core.export.planfile_reading import LARGEST, MOST_NEW, MOST_STEPS
+    from tkm_core.export.planfile_reading import LARGEST, MOST_STEPS
+    from tkm_core.export.planfile_values import MOST_NEW
     from tkm_core.residents.existing import MOST
 
     numbers = np.random.default_rng(0).normal(size=(MOST_STEPS, MOST_NEW + MOST, 2))

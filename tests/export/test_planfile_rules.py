@@ -110,7 +110,10 @@ def test_nothing_is_proven_by_what_a_file_says() -> None:
     document["grounds"]["bound"] = document["grounds"]["cost"] = [0.0, 0.0]
     back = restore_plan(read_plan_file(json.dumps(document).encode()), home, travel=told["rules"].travel).plan
     assert "not known yet" in back.proof(1) and back.open_proof
-    assert back.improved(1.0).proof(1) == "No plan on these sites is better."
+    assert (
+        back.improved(1.0).proof(1)
+        == "No plan on these sites has a lower city-wide cost at this setting of the dial."
+    )
 
 
 def forged(document: dict[str, Any], what: str) -> None:
@@ -209,7 +212,7 @@ def test_a_proof_gets_better_with_time() -> None:
     assert better.gap is not None
     assert plan.gap is not None
     assert (better.gap <= plan.gap + 1e-12).all()
-    assert better.proof(2) == "No plan on these sites is better."
+    assert better.proof(2) == "No plan on these sites has a lower city-wide cost at this setting of the dial."
 
 
 def test_of_two_proofs_the_better_bound_stays_and_no_plan_gets_worse() -> None:

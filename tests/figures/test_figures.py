@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import date
+from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,6 +15,7 @@ from tkm_core.figures.distances_chart import cumulative
 from tkm_core.figures.maps import continuous_ways
 from tkm_core.figures.palette import DARK, LIGHT, Palette, contrast, rgb
 from tkm_core.figures.report import html_report
+from tkm_core.measures import MEASURES
 from tkm_core.planning import Plan, make_plan
 from tkm_core.residents import Residents
 from tkm_core.residents.samples import load_sample
@@ -211,9 +213,10 @@ def test_report_is_self_contained_and_escapes_names(plan) -> None:
     assert "<script" not in page
     assert "http://" not in page.replace("http://www.w3.org", "") and "https://" not in page
     assert page.count("<svg") == 3
-    assert "2030-01-02" in page
+    assert "2 January 2030" in page
     for row in (*story.rows, *story.more):
-        assert row.plan_text in page
+        assert (escape(row.label) in page) == (MEASURES[row.key].power <= 1)
+        assert row.plan_text in page or MEASURES[row.key].power > 1
     assert page == html_report(
         plan,
         12,

@@ -44,6 +44,7 @@ SENT: dict[str, bytes] = {}  # what a live map would fetch, by address
 def strangers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Visitors are strangers to one another, as on a server for many."""
     monkeypatch.setattr(people, "_for_many", True)
+    monkeypatch.setattr(people, "address_here", lambda: "203.0.113.7")
 
 
 @pytest.fixture(autouse=True)

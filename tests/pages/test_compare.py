@@ -22,13 +22,13 @@ from tkm_core.wording import listed, number_word
 def rows(app: AppTest) -> dict[str, list[str]]:
     """The table by method."""
     html = next(block.proto.body for block in app.get("html") if "er-methods" in block.proto.body)
-    found = [["".join(cell.itertext()) for cell in row] for row in ET.fromstring(html).iter("tr")]
+    found = [[str(cell.text) for cell in row] for row in ET.fromstring(html).iter("tr")]
     return {title: cells for title, *cells in found[1:]}
 
 
 @pytest.fixture
 def compare(opened: Opened) -> AppTest:
-    return opened("compare", dataset="san-francisco", k="4", t="0.3")
+    return opened("compare", dataset="san-francisco", k="4", t="0.3", compare="methods")
 
 
 def test_every_method_with_honest_figures(compare: AppTest) -> None:
@@ -48,6 +48,15 @@ def test_every_method_with_honest_figures(compare: AppTest) -> None:
 
 def test_what_has_to_be_known_is_said(compare: AppTest) -> None:
     said = text(compare)
+    city, standard = load_sample("san-francisco"), compare.session_state["standard_metres"]
+    plan = make_plan(city, 4, with_t=0.25).with_stop(0.3)
+    beyond = [
+        round(city.weights[one.distance > standard].sum())
+        for one in (plan.baseline_evaluation(), plan.evaluation(plan.index(0.3)))
+    ]
+    usual, own = (f"{number:,}" for number in beyond)
+    assert f"# The usual method (k-means++) leaves {usual} residents beyond 3 km; this plan leaves " in said
+    assert own in said.split("this plan leaves ")[1][:30]
     assert f"Of {number_word(len(FOR_ANYONE))} methods, tilted k-means has" in said
     on_points = listed([describe(name).title for name in FOR_ANYONE if describe(name).centers_are_points])
     assert f"{on_points} may build only where one of the" in said
@@ -112,6 +121,7 @@ def test_methods_appear_in_the_trade_off_on_the_chosen_axes(compare: AppTest, op
 def test_sampling_is_said_and_hatched(opened: Opened) -> None:
     app = opened("plan", dataset="generated-3k", k="3")
     app.session_state["methods_with_groups"] = ["kmeans++", "fr"]
+    app.session_state["compare"] = "methods"
     turn_to(app, "compare")
     assert not app.exception
     assert "FR ran on a sample of 1,000 of the 3,000 places" in text(app)
@@ -121,7 +131,7 @@ def test_sampling_is_said_and_hatched(opened: Opened) -> None:
 
 
 def test_tilted_k_means_has_the_figures_of_the_plan_page(opened: Opened) -> None:
-    app = opened("compare", dataset="sacramento", k="6", methods="tkm")
+    app = opened("compare", dataset="sacramento", k="6", methods="tkm", compare="methods")
     plan = make_plan(load_sample("sacramento"), 6, with_t=0.25)
     found, shown = plan.evaluation(plan.index(0.25), 10_000), rows(app)["TKM, t = 0.25"]
     usual, base = plan.baseline_evaluation(10_000), rows(app)["k-means++"]
@@ -143,7 +153,6 @@ def test_two_plans_side_by_side(opened: Opened) -> None:
     app.button(key="keep_plan").click().run()
     app.number_input(key="k").set_value(4).run()
     turn_to(app, "compare")
-    app.button_group(key="compare").set_value("plans").run()
     assert not app.exception
     city = load_sample("generated", n=300)
     three, four = (make_plan(city, k, with_t=0.25) for k in (3, 4))
@@ -157,12 +166,13 @@ def test_two_plans_side_by_side(opened: Opened) -> None:
     assert [one["group"] for one in sent] == ["two plans"] * 2 and not any(one["touch"] for one in sent)
     assert list(app.table[0].value.columns) == ["Key figure", "Plan now", "Plan A", "Change"]
     assert app.dataframe[0].value["Residents"].sum() == sum(move.people for move in moves(one, two))
-    assert app.query_params["compare"] == "plans" and len(app.query_params["a"]) == 32
+    assert "compare" not in app.query_params and len(app.query_params["a"]) == 32
     token = app.query_params["a"]
     app.text_input(key=f"name_{token}").set_value("Council's *wish*").run()
     assert "Council's wish" in app.table[0].value.columns[2].replace("\\", "")
     app.button(key=f"drop_{token}").click().run()
-    assert "No plan is kept yet" in app.info[0].value
+    assert "To compare with a plan of your own" in app.info[0].value
+    assert list(app.table[0].value.columns) == ["Key figure", "Plan now", "Lowest average", "Change"]
 
 
 def test_two_plans_with_rules_are_shown_as_they_were_worked_out(opened: Opened) -> None:
@@ -170,19 +180,26 @@ def test_two_plans_with_rules_are_shown_as_they_were_worked_out(opened: Opened) 
     app.button(key="keep_plan").click().run()
     app.number_input(key="k").set_value(3).run()
     turn_to(app, "compare")
-    app.button_group(key="compare").set_value("plans").run()
     assert not app.exception
     sent = [json.loads(element.proto.json) for element in app.get("bidi_component")]
     assert len(sent) == 2 and all(one["service"] for one in sent), "a browser cannot know distances by road"
 
 
-def test_two_plans_need_a_kept_one(opened: Opened) -> None:
-    assert "No plan is kept yet" in opened("compare", compare="plans").info[0].value
+def test_without_a_kept_plan_the_one_now_stands_beside_the_lowest_average(opened: Opened) -> None:
+    app = opened("compare", dataset="generated-300", k="3", t="1")
+    assert "To compare with a plan of your own" in app.info[0].value
+    plan = make_plan(load_sample("generated", n=300), 3, with_t=1.0)
+    first, last = one_setting(plan, 0), one_setting(plan, plan.index(1.0))
+    told = tell_plan(
+        last.against(Reference("saved", "Lowest average", first.centers_lonlat(0))), 0, standard=10_000
+    ).headline_text
+    assert told in re.sub(r":(green|orange|gray)\[(.*?)\]", r"\2", text(app)).replace("\\", "")
 
 
 def test_groups_reach_the_method_that_looks_at_them(opened: Opened) -> None:
     app = opened("plan", dataset="generated-300", k="4")
     app.session_state["methods_with_groups"] = ["kmeans++", "fair-lloyd"]
+    app.session_state["compare"] = "methods"
     turn_to(app, "compare")
     assert not app.exception
     table = rows(app)
@@ -196,7 +213,7 @@ def test_no_method_of_a_large_city_is_lost(opened: Opened, monkeypatch: pytest.M
     """Its results weigh as much in the cache as those of five million places."""
     monkeypatch.setattr(compared_methods, "SLIM", compared_methods.SLIM * 932 / 5_000_000)
     monkeypatch.setattr(compared_methods, "WEIGHT", compared_methods.WEIGHT * 932 / 5_000_000)
-    app = opened("compare", dataset="sacramento", k="9")
+    app = opened("compare", dataset="sacramento", k="9", compare="methods")
     for _ in range(2):  # also when the page is drawn again
         assert "Not run yet" not in text(app)
         assert len(rows(app)) == len(FOR_ANYONE)

@@ -66,6 +66,7 @@ def test_removed_upload_is_gone(opened: Opened) -> None:
     assert not [button for button in guest.button if button.key == "forget"], "it is not theirs to remove"
     turn_to(mine, "data")
     mine.button(key="forget").click().run()
+    mine.button(key="remove_yes").click().run()
     assert "no longer here" in opened(dataset="upload", upload=token).warning[0].value
 
 

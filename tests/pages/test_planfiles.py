@@ -145,6 +145,7 @@ def test_an_opened_plan_is_shown_to_who_has_its_link_and_stays(opened: Opened, h
     assert not [button for button in guest.button if button.key == "forget"], "it is not theirs to remove"
     turn_to(owner, "data")
     owner.button(key="forget").click().run()
+    owner.button(key="remove_yes").click().run()
     assert "no longer here" in opened(dataset="upload", upload=token).warning[0].value
 
 
@@ -170,6 +171,7 @@ def test_an_upload_that_is_removed_takes_the_plans_opened_for_it_along(opened: O
     assert token != upload
     turn_to(owner, "data")
     owner.button(key="forget").click().run()
+    owner.button(key="remove_yes").click().run()
     for word in (upload, token):
         kept = [key for cache in vars(caches()).values() for key in cache._kept if word in repr(key)]
         assert not kept
@@ -214,7 +216,7 @@ def test_a_plan_file_with_its_data_opens_anywhere_as_it_was(opened: Opened) -> N
     assert "it is the same plan" in app.info[0].value
     show(app)
     assert app.selectbox(key="dataset").format_func("upload") == "Opened plan: My town"
-    assert app.session_state["units"] == "mi" and app.session_state["standard"] == 1.6
+    assert app.session_state["units"] == "mi" and app.session_state["standard_metres"] == 2500.0
     assert "Last year's plan" in app.selectbox(key="against").options[0]
     np.testing.assert_allclose(sites(app), plan.centers_lonlat(3)[:2], atol=1e-6)
     token = app.query_params["upload"]
@@ -272,5 +274,5 @@ def test_a_plan_by_a_travel_table_opens_where_the_table_is_in_use(opened: Opened
     assert "needs the streets or the table its plan was measured by" in app.error[0].value
     app = give(opened, content, dataset="san-francisco", places="sample", table="sample", by="table")
     show(app)
-    assert app.session_state["units"] == "mi" and app.session_state["standard"] == 1.0
+    assert app.session_state["units"] == "mi" and app.session_state["standard_metres"] == 1609.344
     np.testing.assert_allclose(sites(app), plan.centers_lonlat(1), atol=1e-6)

@@ -17,7 +17,7 @@ LONLAT = [[-121.40, 38.70], [-121.20, 38.50], [-121.48, 38.58]]
 @pytest.fixture
 def planner(opened: Opened) -> AppTest:
     """A visitor with three existing facilities, on the Plan page."""
-    app = opened("data", k="2")
+    app = opened("data", k="2", t="0.25")
     app.file_uploader(key="existing_file").upload("clinics.csv", SITES, "text/csv").run()
     app.button(key="use_existing").click().run()
     turn_to(app, "plan")
@@ -117,6 +117,7 @@ def test_a_kept_plan_goes_with_its_data(opened: Opened) -> None:
     assert len(caches().kept_plans.about(token)) == 1
     turn_to(app, "data")
     app.button(key="forget").click().run()
+    app.button(key="remove_yes").click().run()
     assert caches().kept_plans.about(token) == []
 
 

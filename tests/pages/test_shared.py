@@ -61,7 +61,7 @@ def test_a_removed_upload_takes_all_that_was_made_of_it_along() -> None:
         "files": (token, "f", b"", 3, "allocations", "csv"),
     }
     for name, key in keys.items():
-        getattr(kept, name).put(key, SimpleNamespace(key=token, home=""))
+        getattr(kept, name).put(key, SimpleNamespace(key=token, home="", project=None, saved=None))
     opened = "token-of-a-plan-opened-for-that-upload"
     kept.uploads.put(opened, SimpleNamespace(key=opened, home=token))
     kept.figures.put(((opened, "f", 6, 0), ("map", 3)), b"x")

@@ -111,6 +111,7 @@ def test_leaving_the_answers_as_they_were(opened: Opened) -> None:
     app.button(key="leave_answers").click().run()
     assert "465 residents in 30 places" in text(app) and app.button(key="change_upload")
     app.button(key="forget").click().run()
+    app.button(key="remove_yes").click().run()
     assert "change_upload" not in {button.key for button in app.button}
 
 

@@ -118,9 +118,9 @@ def test_a_dominated_setting_is_known_and_said() -> None:
     assert far == [8, 4, 4]
     assert [plan.dominated(i) for i in range(3)] == [None, None, 1]
     assert tell_plan(plan, 2).detail_text.endswith(
-        "With the dial at t = 1 the longest trip is no longer than here, and the average trip is 1.0 km shorter."
+        "Take t = 1 instead: there the longest trip is no longer, and the average trip is 1.0 km shorter."
     )
-    assert "With the dial at" not in tell_plan(plan, 1).detail_text
+    assert "Take t" not in tell_plan(plan, 1).detail_text
 
 
 @pytest.mark.parametrize("t", [0.04567, 0.3021, 7.777, 1e5])

@@ -142,7 +142,7 @@ def test_maps_and_report_mark_them_and_escape_their_names(plan: Plan) -> None:
     legend = map_legend(colour_scheme(plan, look), ground, look, plan=plan)
     assert "existing facility" in legend
     page = html_report(plan, 1, tell_plan(plan, 1), look, title="Bern")
-    assert "existing: South" in page and "&lt;script&gt;" in page and "<script>" not in page
+    assert "existing: <bdi>South</bdi>" in page and "&lt;script&gt;" in page and "<script>" not in page
     assert "3 new and 2 existing facilities" in page
 
 

@@ -1,6 +1,7 @@
 """The fewest facilities within a distance: against greedy intervals on a line, and every choice of sites."""
 
 import math
+import re
 from itertools import combinations
 
 import numpy as np
@@ -10,6 +11,7 @@ import tkm_core as tkm
 from tkm_core.planning import STRAIGHT
 from tkm_core.residents import Residents, Sites, Zones
 from tkm_core.sites import Capacity
+from tkm_core.stories import tell_fewest
 
 
 def street(n: int = 60, seed: int = 0) -> Residents:
@@ -60,8 +62,36 @@ def test_on_sites_the_number_is_the_least_of_all_choices() -> None:
     )
     found = tkm.fewest_facilities(home, reach, rules=tkm.Rules(sites=sites))
     assert (found.number, found.bound, found.among) == (truth, truth, "these sites")
-    with pytest.raises(tkm.UnreachableError, match="There is no route to any of the 9 places within"):
-        tkm.fewest_facilities(home, 100.0, rules=tkm.Rules(sites=sites))
+    assert found.possible
+
+
+def test_a_standard_that_no_number_can_keep_says_which_one_can() -> None:
+    rng = np.random.default_rng(3)
+    home, sites = street(), Sites(np.column_stack([1.4 + rng.uniform(0, 0.5, 9), np.full(9, 43.61)]))
+    best = max(min(math.dist(one, site) for site in home.lonlat_to_xy(sites.lonlat)) for one in home.xy)
+    for rules in (tkm.Rules(sites=sites), tkm.Rules(sites=sites, capacity=Capacity(10))):
+        found = tkm.fewest_facilities(home, best * 0.999, rules=rules)
+        assert (found.number, found.possible, found.proved) == (None, False, False)
+        assert found.best == pytest.approx(best)
+        told = tell_fewest(found, unit="km", people="homes")
+        shown = float(re.search(r"still has ([\d.]+) km to go", told).group(1)) * 1000
+        assert best <= shown < best + 10
+    assert tkm.fewest_facilities(home, shown, rules=tkm.Rules(sites=sites)).number is not None
+    # an existing facility at the loneliest home makes it possible
+    lonely = home.lonlat[np.argmax(STRAIGHT.table(home, sites.lonlat).min(axis=1))]
+    assert tkm.fewest_facilities(
+        home, best * 0.999, rules=tkm.Rules(sites=sites), fixed_lonlat=[lonely]
+    ).possible
+
+
+def test_who_has_no_route_at_all_is_named() -> None:
+    home = Residents.from_lonlat([[1.4, 43.6], [1.5, 43.7]], [20, 5], ids=["Centre", "Island"])
+    sites = Sites(np.array([[1.4, 43.6], [1.41, 43.6]]))
+    table = tkm.ByTable(np.array([[1.0, 2.0], [np.inf, np.inf]]), "min", sites.lonlat)
+    with pytest.raises(
+        tkm.UnreachableError, match="There is no route to any of the 2 places for 1 resident: Island"
+    ):
+        tkm.fewest_facilities(home, 5.0, rules=tkm.Rules(table, sites))
 
 
 def test_room_asks_for_more() -> None:

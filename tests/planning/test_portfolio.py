@@ -90,7 +90,7 @@ def test_a_portfolio_asks_only_how_far_people_go(plan: Plan, monkeypatch: pytest
     for i in range(len(plan)):
         found = plan.evaluation(i)
         np.testing.assert_array_equal(plan.trips(i).distance, found.distance)
-        np.testing.assert_array_equal(plan.trips(i).labels, found.labels)
+        np.testing.assert_array_equal(plan.trips(i).facility, found.labels)
     np.testing.assert_array_equal(plan.reference_trips().distance, plan.reference_evaluation().distance)
     truth = excesses(plan)
     monkeypatch.setattr(Plan, "evaluation", None)

@@ -3,6 +3,7 @@
 import geopandas as gpd
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import shapely
 
@@ -86,3 +87,30 @@ def test_what_cannot_be_used_gets_a_sentence(frame, words):
     with pytest.raises(ResidentsError, match=words) as told:
         load_residents(frame)
     assert "damaged" not in str(told.value)
+
+
+def test_tables_of_other_libraries_come_over_through_arrow():
+    """Polars, PyArrow and DuckDB hand out their tables the same way (the Arrow PyCapsule interface)."""
+    columns = {"lon": [1.40, 1.41, 1.42], "lat": [43.60, 43.61, 43.62], "population": [5, 7, 9]}
+
+    class Foreign:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pa.table(columns).__arrow_c_stream__(requested_schema)
+
+    class Lazy:
+        def lazy(self):
+            return self
+
+        def collect(self):
+            return Foreign()
+
+    same = load_residents(pd.DataFrame(columns))
+    for given in (pa.table(columns), Foreign(), Lazy()):
+        found = load_residents(given)
+        assert found.fingerprint == same.fingerprint and found.weights.tolist() == [5, 7, 9]
+
+
+@pytest.mark.parametrize("given", [np.zeros((3, 2)), [[1.0, 43.0]], 7])
+def test_what_is_no_table_is_told_where_to_go(given):
+    with pytest.raises(ResidentsError, match=r"Residents\.from_lonlat\(array\).*run_method"):
+        load_residents(given)

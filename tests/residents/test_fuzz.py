@@ -4,10 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pages.serving.api.uploads import READERS
+from tests.residents import uploaded
 from tests.residents.fuzz import CASES, FORMATS, case, check, sound
 from tests.residents.test_offline import Listener
+from tkm_core.residents import FORMATS as REGISTERED
 
-SEED, EACH = 20_240, 60
+SEED, EACH = 20_240, 40
 KEPT = sorted(path for path in CASES.iterdir() if path.suffix != ".md")
 
 
@@ -20,6 +23,19 @@ def test_broken_files(suffix):
         check(*case(SEED, number, seeds))
     listener.socket.close()
     assert listener.heard == []
+
+
+def test_every_kind_and_format_that_can_be_uploaded_is_broken() -> None:
+    """A new kind of upload, a new format of residents and a new kind of road file are tried without being listed."""
+    assert set(uploaded.KINDS) >= set(READERS)
+    assert {uploaded.SAME.get(kind, kind) for kind in uploaded.KINDS} == set(uploaded.READ)
+    assert set(uploaded.SUFFIXES) == set(uploaded.WRITE)
+    for one in REGISTERED.values():
+        assert any(
+            label.removesuffix(".gz").removesuffix(".zip").endswith(one.suffixes) for label in FORMATS
+        ), one.kind
+    for suffix in uploaded.EXTRACTS:
+        assert f".roads{suffix}" in FORMATS
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.name)

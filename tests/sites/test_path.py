@@ -123,7 +123,9 @@ def test_everyone_at_a_site_costs_nothing():
     path = site_path(np.zeros((4, 3)), 2, t=[0, 1, np.inf], random_state=0)
     assert path.city_cost.tolist() == [0, 0, 0]
     assert path.proved.all()
-    assert path.in_words(0) == "No plan on these sites is better."
+    assert (
+        path.in_words(0) == "No plan on these sites has a lower city-wide cost at this setting of the dial."
+    )
 
 
 def test_the_gap_in_words():

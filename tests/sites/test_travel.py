@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tkm_core import read_travel
+from tkm_core.sites import travel_rows
 
 LONG = "origin,destination,minutes\na,x,1\na,y,2.5\nb,x,\nb,y,4\nc,x,9\n"
 WIDE = "name;x;y;z\na;1;2.5;7\nb;;4;7\n"
@@ -76,3 +77,29 @@ def test_names_must_differ_and_units_be_known():
         read(LONG, ["a", "a"])
     with pytest.raises(ValueError, match="not 'furlong'"):
         read(LONG, unit="furlong")
+
+
+@pytest.mark.parametrize("content", ["a," * 3_000_000 + "a\n1\n", "x;" * 30_000 + "x\n"])
+def test_very_many_headings_are_refused_before_they_are_read(content: str) -> None:
+    with pytest.raises(ValueError, match=r"The travel table has [\d,]+ columns; up to 25,000 are read\."):
+        read(content)
+
+
+def test_equal_headings_are_refused_and_none_is_left_out_in_silence() -> None:
+    with pytest.raises(
+        ValueError, match="Several columns of the travel table are called 'x'; their names must differ"
+    ):
+        read("home,x,y,x\na,1,2,3\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"), [("from,to,km\na,x,1\n", 1), ("home;x\r\na;1\r\nb;2", 2), ("home,x\n", 0)]
+)
+def test_rows_are_counted(content: str, rows: int) -> None:
+    assert travel_rows(io.BytesIO(content.encode())) == rows
+
+
+@pytest.mark.parametrize("content", [b"ab\n" * 9, b"", b"\xff\xfe", b'"a,b\n1,2\n', b"\n\n"])
+def test_what_cannot_be_a_table_is_a_sentence(content: bytes) -> None:
+    with pytest.raises(ValueError, match=r"^The travel table .*\.$"):
+        travel_rows(io.BytesIO(content))

@@ -9,9 +9,9 @@ from tkm_core.stories import impossible, one_more
 @pytest.mark.parametrize(
     ("average", "farthest", "told"),
     [
-        (30.0, 1800.0, "makes the average trip 0.03 km shorter; the farthest home comes 1.8 km closer."),
+        (30.0, 1800.0, "makes the average trip 30 m shorter; the farthest home comes 1.8 km closer."),
         (0.0, 0.0, "leaves the average trip as it is; the farthest home has as far to go as before."),
-        (-40.0, 4.0, "makes the average trip 0.04 km longer; the farthest home has as far to go as before."),
+        (-40.0, 4.0, "makes the average trip 40 m longer; the farthest home has as far to go as before."),
         (900.0, 2e6, "makes the average trip 0.9 km shorter; the farthest home comes 2,000.0 km closer."),
     ],
 )

@@ -37,7 +37,7 @@ def test_changes_too_small_to_show_are_no_change():
     assert story.text == "Nothing changes: all homes travel as far as in the lowest-average plan."
     story = told([0, 4000, 9000], [990, 9000], [1000, 9000], people="homes")  # only the variance shows it
     assert story.text == (
-        "Nothing changes noticeably: all homes travel as far as in the lowest-average plan. "
+        "Nothing changes noticeably: all homes travel about as far as in the lowest-average plan. "
         "Also worse: the distances are more unequal."
     )
 
@@ -79,7 +79,7 @@ def test_everything_worse_is_said_plainly():
 def test_everything_better_says_that_nobody_pays():
     story = told([0, 0, 8000], [0, 8000], [1000, 8000], people="homes")
     assert story.headline_text == (
-        "The farthest home comes 1.00 km closer; the average trip gets 0.67 km shorter, "
+        "The farthest home comes 1.00 km closer; the average trip gets 670 m shorter, "
         "and no home travels farther than in the lowest-average plan."
     )
     assert story.detail_text == "67 % of homes gain 1.00 km."
@@ -149,8 +149,33 @@ def test_miles():
         "Homes within 1 mi, %",
     } <= {row.label for row in story.rows}
     assert story.rows[0].reference == 8.0
-    far = told([0, 500 * mile], [251 * mile], [250 * mile], unit="mi")
-    assert "ends up 1 mile farther away" in far.headline_text
+    far = told([0, 500 * mile, 500 * mile], [251 * mile], [250 * mile], unit="mi")
+    assert far.headline_text.startswith("The farthest resident stays at about 251 miles; ")
+    far = told([0, 20 * mile], [11 * mile], [10 * mile], unit="mi")
+    assert "ends up 1.0 miles farther away" in far.headline_text
+
+
+def test_small_distances_are_in_metres_and_small_changes_are_about_the_same():
+    near = told([0, 0, 0, 1680], [840], [830], people="homes")
+    assert near.headline_text.startswith(
+        "The farthest home stays at about 840 m; the average trip stays at about 840 m"
+    )
+    hamlet = told([0, 100], [50], [30], people="homes")
+    assert hamlet.headline_text.startswith(
+        "The farthest home comes 20 m closer; the average trip stays at 50 m"
+    )
+
+
+def test_nobody_travels_farther_is_said_only_where_it_is_news_and_true():
+    story = told([0, 2000, 9000], [0, 2030, 9000], [0, 4000, 9000], people="homes")
+    assert story.headline_text.endswith("and no home travels farther than in the lowest-average plan.")
+    few = [0] * 9 + [30_000]
+    story = told([*few, 12_000], [30, 30_000], [0, 33_000], people="homes")
+    assert story.headline_text.endswith(
+        "and no home travels more than 50 m farther than in the lowest-average plan."
+    )
+    story = told([0, 2000, 9000], [0, 2030, 9000], [0, 4000, 9000], people="homes", only_adds=True)
+    assert "travels" not in story.headline_text
 
 
 def test_unknown_unit_gets_a_sentence():

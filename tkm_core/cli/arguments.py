@@ -159,6 +159,11 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
     rules.add_argument(
         "--mode", choices=("walk", "bicycle", "car"), default="walk", help="how people travel there"
     )
+    rules.add_argument(
+        "--cut-to-streets",
+        action="store_true",
+        help="plan only for the residents within 300 m of a street, where the road file covers a part of the city",
+    )
     rules.add_argument("--measure", choices=("minutes", "metres"), default="minutes", help="along streets")
     rules.add_argument(
         "--direction",

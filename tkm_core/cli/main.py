@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tkm_core.cli.arguments import BAD_INPUT, READING, STOPPED, parser
 from tkm_core.cli.reading import read_residents
-from tkm_core.cli.rules import fewest_asked, read_rules
+from tkm_core.cli.rules import cut_to_streets, fewest_asked, read_rules
 from tkm_core.cli.terminal import complain, progress_bar, say, say_table
 from tkm_core.extras import needs_extra
 
@@ -134,6 +134,7 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
     dial = 0.3 if arguments.t is None else arguments.t
     existing = _existing(arguments, residents)
     rules = read_rules(arguments, residents, existing)
+    residents = cut_to_streets(arguments, residents, rules)
     closed = _closed(arguments.close or [], existing)
     k = 8 if arguments.k is None else arguments.k
     if arguments.fewest is not None:

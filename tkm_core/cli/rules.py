@@ -66,6 +66,21 @@ def _travel(
     return ByTable.of(table, places, Path(arguments.travel).name)
 
 
+def cut_to_streets(arguments: argparse.Namespace, residents: "Residents", rules: "Rules") -> "Residents":
+    """The residents near the streets, if that was asked for; prints how many were left out."""
+    from tkm_core.planning import AlongStreets
+
+    if not arguments.cut_to_streets:
+        return residents
+    along = rules.travel if isinstance(rules.travel, AlongStreets) else None
+    if along is None:
+        msg = "--cut-to-streets needs the road file: give it with --streets."
+        raise ValueError(msg)
+    kept = along.cut(residents)
+    say(f"Near the streets: {kept.weights.sum():,.0f} of {residents.weights.sum():,.0f} people.")
+    return kept
+
+
 def fewest_asked(
     arguments: argparse.Namespace,
     residents: "Residents",

@@ -15,12 +15,14 @@ from tkm_core.clustering import (
     city_cost,
     in_units_of,
     level_weights,
+    named_weights,
     served,
     tilt,
     tilted_sse_by_cluster,
     unit_for,
 )
 from tkm_core.evaluation.distribution import gini, kolm_pollak_ede, quantile, worst_share_mean
+from tkm_core.evaluation.trips import Trips
 from tkm_core.measures import MEASURES
 from tkm_core.notebooks import data_frame, figure, html_table
 from tkm_core.partitions import over_rows, rows_of
@@ -33,7 +35,8 @@ class Evaluation:
     Attributes
     ----------
     labels, distance : arrays (n,)
-        The nearest facility of each resident, and how far it is.
+        The facility of each resident, and how far it is; where the people of a place go to several, the facility of
+        most of them and the average distance (see `trips`).
     population : array (k,)
         Total weight served by each facility.
     sse, tilted_sse, city_cost : float
@@ -54,6 +57,8 @@ class Evaluation:
         Share of the population within ``standard``.
     fairness_ratio : float or None
         The largest distance divided by the resident's own neighbourhood radius.
+    split : Trips or None
+        Who goes where, if the people of some places go to several facilities.
     """
 
     t: float
@@ -80,6 +85,28 @@ class Evaluation:
     standard: float | None
     share_within: float | None
     fairness_ratio: float | None
+    split: Trips | None = None
+
+    def trips(self, people: Floats) -> Trips:
+        """Who goes where, one row for each place and facility.
+
+        Parameters
+        ----------
+        people : array (n,)
+            As in `evaluate`.
+
+        Returns
+        -------
+        Trips
+
+        Examples
+        --------
+        >>> evaluate([[0.0], [1.0], [5.0]], [[0.0], [4.0]]).trips(np.ones(3)).facility.tolist()
+        [0, 0, 1]
+        """
+        if self.split is not None:
+            return self.split
+        return Trips(np.arange(len(people)), self.labels.astype(np.int64), people, self.distance)
 
     @property
     def count(self) -> int:
@@ -125,12 +152,8 @@ class Evaluation:
         """
         if of == "facilities":
             names = (
-                "population",
-                "max_distance",
-                "variance",
-                "variance_of_distance",
-                "tilted_sse_by_cluster",
-            )
+                "population", "max_distance", "variance", "variance_of_distance", "tilted_sse_by_cluster",
+            )  # fmt: skip
             return data_frame({name: getattr(self, name) for name in names}).rename_axis("facility")
         if of == "residents":
             return data_frame({"facility": self.labels, "distance": self.distance})
@@ -170,7 +193,7 @@ def evaluate(
     t : float
         The tilt for ``tilted_sse`` and ``city_cost``, in the unit of 1/X²; may be infinite.
     sample_weight : array (n,) or str, optional
-        Population of each resident point; for files and tables beyond memory the name of its column.
+        Population of each resident point, or the name of its column in a table or file.
     standard : float, optional
         A service standard (a distance) for ``share_within``.
     neighbourhood : array (n,), optional
@@ -196,6 +219,7 @@ def evaluate(
         sites = check_centers(centers, rows.n_columns, "centers")
         with over_rows(rows) as passes:
             return evaluate_settings(passes, sites[None], np.array([check_t(t)]), standard)[0]
+    X, sample_weight = named_weights(X, sample_weight)
     points = check_points(X)
     sites = check_centers(centers, points.shape[1], "centers")
     people = check_weights(sample_weight, len(points))
@@ -352,7 +376,6 @@ def at_standard(found: Evaluation, standard: float | None, people: Floats) -> Ev
     Parameters
     ----------
     found : Evaluation
-        In which every resident goes to one facility.
     standard : float or None
     people : array (n,)
         As in `evaluate`.
@@ -367,7 +390,8 @@ def at_standard(found: Evaluation, standard: float | None, people: Floats) -> Ev
     >>> at_standard(evaluate([[0.0], [1.0], [5.0]], [[0.0], [4.0]], sample_weight=people), 0.5, people).share_within
     0.333...
     """
-    within = _share_within(found.distance, level_weights(people), standard)
+    trips = found.trips(people)
+    within = _share_within(trips.distance, level_weights(trips.people), standard)
     return replace(found, standard=standard, share_within=within)
 
 

@@ -3,6 +3,7 @@
 from tkm_core.export.carried import MOST_CARRIED
 from tkm_core.export.file_format import FileFormat
 from tkm_core.export.formats import FORMATS, format_of, to_bytes, write, write_whole
+from tkm_core.export.naming import as_file_name, file_stem
 from tkm_core.export.pieces import Pieces
 from tkm_core.export.planfile import plan_document, plan_json, write_plan_file
 from tkm_core.export.planfile_reading import (
@@ -10,6 +11,7 @@ from tkm_core.export.planfile_reading import (
     PlanFile,
     PlanFileError,
     Shown,
+    check_plan_file,
     read_plan_file,
     saved_reference,
 )
@@ -32,8 +34,11 @@ __all__ = [
     "Shown",
     "all_layers",
     "allocations",
+    "as_file_name",
+    "check_plan_file",
     "csv_bytes",
     "facilities",
+    "file_stem",
     "format_of",
     "layers",
     "plan_document",

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import shapely
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
-from tkm_core.residents import OWN, Residents
+from tkm_core.residents import OWN, Residents, from_wkb
 
 MOST_CARRIED = 300_000  # residents; with more, the plan file would be too large to be opened again
 LARGEST_PART = 60_000_000  # bytes of one part when unpacked
@@ -18,6 +19,7 @@ KINDS = {
     str(kind): kind for kind in (pa.string(), pa.int64(), pa.float64(), pa.bool_())
 }  # types of own columns
 MOST_COLUMNS = 300
+POLYGONS = (3, 6)
 
 
 def packed(residents: Residents) -> dict[str, Any]:
@@ -70,7 +72,7 @@ def unpacked(name: str, parts: Any) -> Residents:
     lonlat = np.frombuffer(_opened(parts["lonlat"]), "<f8").reshape(count, 2).astype(np.float64)
     weights = np.frombuffer(_opened(parts["weights"]), "<f8").reshape(count).astype(np.float64)
     texts = {key: _from_stream(parts[key], pa.string(), count) for key in TEXTS if key in parts}
-    areas = _from_stream(parts["areas"], pa.binary(), count) if "areas" in parts else None
+    areas = _outlines(_from_stream(parts["areas"], pa.binary(), count)) if "areas" in parts else None
     code = parts.get("source_epsg")
     try:
         source = CRS.from_epsg(code) if isinstance(code, int) else None
@@ -79,6 +81,15 @@ def unpacked(name: str, parts: Any) -> Residents:
     own = _own_columns(parts.get("columns", []), count)
     return Residents.from_lonlat(
         lonlat, weights, name=name, source_crs=source, areas=areas, own=own, keep_suspect=True, **texts
+    )
+
+
+def _outlines(stored: pa.Array) -> pa.Array:
+    """The areas that are polygons; others are left out, also those nested so deeply that reading them would not end."""
+    shapes = from_wkb(stored.to_pylist())
+    kept = np.isin(shapely.get_type_id(shapes), POLYGONS)
+    return pa.array(
+        [value if fits else None for value, fits in zip(stored.to_pylist(), kept, strict=True)], pa.binary()
     )
 
 

@@ -14,7 +14,7 @@ from tkm_core.export.planfile_grounds import written_grounds
 from tkm_core.export.planfile_reading import FORMAT, FORMAT_VERSION, LARGEST, WITH_RULES, Shown
 from tkm_core.export.planfile_rules import written_rules
 from tkm_core.measures import SAVED, shown_in
-from tkm_core.planning import FREE, Plan
+from tkm_core.planning import FREE, Plan, Reference
 from tkm_core.residents import crs_name
 from tkm_core.version import VERSION
 
@@ -56,9 +56,12 @@ def plan_document(
                 "kind": plan.reference.kind,
                 "title": plan.reference.title,
                 "lonlat": plan.reference.lonlat.tolist(),
+                **_room(plan.reference),
+                **({"t": _written(plan.reference.t)} if plan.reference.most else {}),
             },
         },
         "facilities_lonlat": plan.centers_lonlat(i).round(9).tolist(),
+        **_room(plan.as_reference(i, "")),
         f"figures_in_{'metres' if plan.rules.unit == 'm' else 'minutes'}": {
             "plan": _figures(plan.evaluation(i)),
             "kmeans++": _figures(plan.baseline_evaluation()),
@@ -133,6 +136,15 @@ def write_plan_file(plan: Plan, i: int, path: str | Path, *, residents: bool = F
     """
     content = plan_json(plan, i, residents=residents)
     return write_whole(Path(path), lambda file: _fill(file, content))
+
+
+def _room(saved: Reference) -> dict[str, Any]:
+    """The room of each facility for JSON, which has no infinity; nothing where it is not limited."""
+    if not saved.most:
+        return {}
+    return {
+        "room": {"most": [one if one < np.inf else None for one in saved.most], "least": list(saved.least)}
+    }
 
 
 def _written(t: float) -> float | str:

@@ -1,6 +1,7 @@
 """Read plan files; everything in them is checked before it is used."""
 
 import json
+import math
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any
@@ -12,6 +13,7 @@ from tkm_core.clustering import TiltedPath
 from tkm_core.export.carried import unpacked
 from tkm_core.export.planfile_grounds import checked_grounds
 from tkm_core.export.planfile_rules import checked_rules
+from tkm_core.export.planfile_values import MOST_NEW, floats, number, places, text, whole, wrong
 from tkm_core.planning import AVERAGE, BY_STRAIGHT_LINES, TODAY, Reference
 from tkm_core.residents import MOST, Residents
 from tkm_core.units import METRES
@@ -20,7 +22,7 @@ FORMAT = "evenreach-plan"
 FORMAT_VERSION = 2  # version 1 had no infinite t and no closed facilities
 WITH_RULES = 3  # version of a file with rules, which older programs cannot open
 LARGEST = 20_000_000  # bytes of a plan file; the largest plan within the limits below takes about 10 MB
-MOST_NEW, MOST_STEPS, LARGEST_T = 1_000, 200, 1e9
+MOST_STEPS, LARGEST_T = 200, 1e9
 
 
 class PlanFileError(ValueError):
@@ -90,6 +92,8 @@ class PlanFile:
         How many at the end of the existing facilities were pinned by hand.
     grounds : dict or None
         The places and the proof of a plan under rules as in the file, checked; None without rules, or in older files.
+    room : tuple or None
+        The most and the fewest people of each facility at `t`; None without limits, or in older files.
     """
 
     name: str
@@ -114,6 +118,7 @@ class PlanFile:
     pinned: int = 0
     grounds: dict[str, Any] | None = None
     shown: Shown | None = None
+    room: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
     @property
     def needs(self) -> str:
@@ -170,7 +175,8 @@ def read_plan_file(source: str | Path | bytes | IO[bytes]) -> PlanFile:
 
 def saved_reference(saved: PlanFile, title: str) -> Reference:
     """A saved plan as a reference for others: its facilities at the setting at which it was saved."""
-    return Reference("saved", title[:200], saved.facilities_lonlat)
+    room = saved.room or ((), ())
+    return Reference("saved", title[:200], saved.facilities_lonlat, most=room[0], least=room[1], t=saved.t)
 
 
 def _content(source: str | Path | bytes | IO[bytes]) -> bytes:
@@ -198,68 +204,108 @@ def _no_constant(name: str) -> float:
     raise ValueError(msg)
 
 
-def _understood(document: dict[str, Any]) -> PlanFile:
-    """Check every part that is used; the caller turns errors into a sentence."""
-    data, settings = document["data"], document["settings"]
-    k, fixed = _whole(settings["k"], "k"), _floats(settings["fixed_lonlat"], "fixed_lonlat").reshape(-1, 2)
-    closed = _closed(settings.get("closed", []), len(fixed))
-    stored = document["path"]
-    parts: dict[str, Any] = {
-        part.name: _dial(stored["t"]) if part.name == "t" else _floats(stored[part.name], part.name)
-        for part in fields(TiltedPath)
-    }
-    branches = np.diff(parts["arrangement"])
-    if not np.isin(branches, (0, 1)).all():
-        _wrong("the arrangements do not follow one another")
-    parts["arrangement"] = parts["arrangement"].astype(np.int64)
-    path = TiltedPath(**parts)
-    baseline = _floats(document["baseline"], "baseline")
-    sites, steps = k + len(fixed) - len(closed), len(path.t)
-    if sites < 1 or not steps or path.centers.shape != (steps, sites, 2) or baseline.shape != (sites, 2):
-        _wrong("the number of facilities does not fit")
-    if k > MOST_NEW or len(fixed) > MOST or steps > MOST_STEPS:
-        _wrong(
-            f"it has {k:,} new and {len(fixed):,} existing facilities at {steps:,} settings of the dial; "
+def check_plan_file(found: PlanFile) -> None:
+    """Check that the parts of a plan file fit together and stay within their limits.
+
+    Raises
+    ------
+    ValueError
+        If they do not, with the reason in a few words.
+    """
+    path, fixed, steps = found.path, found.fixed_lonlat, len(found.path.t)
+    sites = found.k + len(fixed) - len(found.closed)
+    parts = vars(path)
+    fits = found.k >= 0 and sites >= 1 and steps and path.centers.shape == (steps, sites, 2)
+    if not fits or found.baseline.shape != (sites, 2):
+        wrong("the number of facilities does not fit")
+    if found.k > MOST_NEW or len(fixed) > MOST or steps > MOST_STEPS:
+        wrong(
+            f"it has {found.k:,} new and {len(fixed):,} existing facilities at {steps:,} settings of the dial; "
             f"there are at most {MOST_NEW:,}, {MOST} and {MOST_STEPS}"
         )
-    _places(fixed, "fixed_lonlat")
-    if any(len(part) != steps for part in parts.values()) or (np.diff(path.t) <= 0).any() or path.t[0] < 0:
-        _wrong("the settings of the dial do not fit")
+    if any(len(part) != steps for part in parts.values()):
+        wrong("the settings of the dial do not fit")
     if any(part.shape != (steps,) for name, part in parts.items() if name != "centers"):
-        _wrong("the figures do not fit the settings of the dial")
+        wrong("the figures do not fit the settings of the dial")
+    for name, part in parts.items():
+        if part.dtype != (np.int64 if name == "arrangement" else np.float64):
+            wrong(f"{name} holds something else than numbers")
+        if not np.isfinite(part[:-1] if name == "t" else part).all():
+            wrong(f"{name} holds a value that is not finite")
+    if not np.isin(np.diff(path.arrangement), (0, 1)).all():
+        wrong("the arrangements do not follow one another")
+    if not (np.diff(path.t) > 0).all() or not path.t[0] >= 0:
+        wrong("the settings of the dial do not fit")
     if (path.t[np.isfinite(path.t)] > LARGEST_T).any():
-        _wrong(f"the dial goes beyond {LARGEST_T:g}")
-    if settings["criterion"] not in ("cluster", "city"):
-        _wrong("the criterion is unknown")
+        wrong(f"the dial goes beyond {LARGEST_T:g}")
+    if found.criterion not in ("cluster", "city"):
+        wrong("the criterion is unknown")
+    if len(found.fixed_names) not in (0, len(fixed)):
+        wrong("the names of the existing facilities do not fit")
+    _closed(list(found.closed), len(fixed))
+    for name in ("fixed_lonlat", "facilities_lonlat"):
+        places(getattr(found, name), name)
+    if found.room is not None and any(len(side) != len(found.facilities_lonlat) for side in found.room):
+        wrong("the room of some facilities is missing")
+    if found.reference.kind == "today" and not len(fixed):
+        wrong("what the plan is compared with is unknown")
+    if len(found.reference.lonlat):
+        places(found.reference.lonlat, "compared_with")
+    for name in ("points", "random_state", "pinned"):
+        whole(getattr(found, name), name)
+    for name in ("people", "mean_distance"):
+        number(getattr(found, name), name)
+    if found.residents is not None and found.residents.fingerprint != found.fingerprint:
+        wrong("the residents in it are not those of the plan")
+    if found.rules is not None:
+        checked_rules(found.rules)
+    if found.grounds is not None:
+        checked_grounds(found.grounds, steps, sites)
+
+
+def _understood(document: dict[str, Any]) -> PlanFile:
+    """The parts of a plan file, each of its type; the caller turns errors into a sentence."""
+    data, settings = document["data"], document["settings"]
+    fixed = floats(settings["fixed_lonlat"], "fixed_lonlat").reshape(-1, 2)
+    stored = document["path"]
+    path = {
+        part.name: _dial(stored["t"]) if part.name == "t" else floats(stored[part.name], part.name)
+        for part in fields(TiltedPath)
+    }
+    if not (np.abs(path["arrangement"]) < 2**31).all():
+        wrong("the arrangements do not follow one another")
+    path["arrangement"] = path["arrangement"].astype(np.int64)
     names = settings.get("fixed_names", [])
-    if not isinstance(names, list) or len(names) not in (0, len(fixed)):
-        _wrong("the names of the existing facilities do not fit")
-    return PlanFile(
-        name=_text(data["name"], "name"),
-        fingerprint=_text(data["fingerprint"], "fingerprint"),
-        points=_whole(data["points"], "points"),
-        people=_number(data["people"], "people"),
-        version=_text(document["version"], "version")[:40],
-        k=k,
+    if not isinstance(names, list):
+        wrong("the names of the existing facilities do not fit")
+    spots = places(document["facilities_lonlat"], "facilities_lonlat")
+    found = PlanFile(
+        name=text(data["name"], "name"),
+        fingerprint=text(data["fingerprint"], "fingerprint"),
+        points=whole(data["points"], "points"),
+        people=number(data["people"], "people"),
+        version=text(document["version"], "version")[:40],
+        k=whole(settings["k"], "k"),
         criterion=settings["criterion"],
-        random_state=_whole(settings["random_state"], "random_state"),
+        random_state=whole(settings["random_state"], "random_state"),
         t=float(_dial([settings["t"]])[0]),
         fixed_lonlat=fixed,
-        fixed_names=tuple(_text(name, "fixed_names") for name in names),
-        closed=closed,
+        fixed_names=tuple(text(name, "fixed_names") for name in names),
+        closed=_closed(settings.get("closed", []), len(fixed)),
         reference=_reference(settings.get("compared_with"), len(fixed)),
-        facilities_lonlat=_places(document["facilities_lonlat"], "facilities_lonlat"),
-        path=path,
-        baseline=baseline,
-        mean_distance=_number(_figures(document)["plan"]["mean_distance"], "mean_distance"),
+        facilities_lonlat=spots,
+        room=_room(document.get("room"), len(spots)),
+        path=TiltedPath(**path),  # type: ignore[arg-type]
+        baseline=floats(document["baseline"], "baseline"),
+        mean_distance=number(_figures(document)["plan"]["mean_distance"], "mean_distance"),
         residents=_carried(document),
         shown=_shown(document.get("shown")),
-        rules=None if document.get("rules") is None else checked_rules(document["rules"]),
-        pinned=min(_whole(settings.get("pinned", 0), "pinned"), len(fixed)),
-        grounds=None
-        if document.get("grounds") is None
-        else checked_grounds(document["grounds"], steps, sites),
+        rules=document.get("rules"),
+        pinned=min(whole(settings.get("pinned", 0), "pinned"), len(fixed)),
+        grounds=document.get("grounds"),
     )
+    check_plan_file(found)
+    return found
 
 
 def _figures(document: dict[str, Any]) -> Any:
@@ -272,36 +318,33 @@ def _shown(stored: Any) -> Shown | None:
     if stored is None:
         return None
     if stored["unit"] not in METRES:
-        _wrong("the unit of distances is unknown")
-    standard = None if stored["standard"] is None else _number(stored["standard"], "standard")
-    return Shown(_text(stored["title"], "title"), _text(stored["people"], "people"), stored["unit"], standard)
+        wrong("the unit of distances is unknown")
+    standard = None if stored["standard"] is None else number(stored["standard"], "standard")
+    return Shown(text(stored["title"], "title"), text(stored["people"], "people"), stored["unit"], standard)
 
 
 def _carried(document: dict[str, Any]) -> Residents | None:
-    """The residents in the file, if any; they must be those of the plan."""
+    """The residents in the file, if any."""
     if document.get("residents") is None:
         return None
-    found = unpacked(_text(document["data"]["name"], "name"), document["residents"])
-    if found.fingerprint != document["data"]["fingerprint"]:
-        _wrong("the residents in it are not those of the plan")
-    return found
+    return unpacked(text(document["data"]["name"], "name"), document["residents"])
 
 
 def _dial(values: Any) -> Floats:
     """Settings of the dial; only the last may be infinite, written as "inf"."""
     if not isinstance(values, list) or not values:
-        _wrong("the settings of the dial do not fit")
+        wrong("the settings of the dial do not fit")
     endless = isinstance(values[-1], str) and values[-1] == "inf"
-    finite = [_number(value, "t") for value in (values[:-1] if endless else values)]
+    finite = [number(value, "t") for value in (values[:-1] if endless else values)]
     return np.array([*finite, np.inf] if endless else finite)
 
 
 def _closed(numbers: Any, count: int) -> tuple[int, ...]:
     """The closed facilities: ascending whole numbers without repeats."""
-    if not isinstance(numbers, list) or any(_whole(number, "closed") >= count for number in numbers):
-        _wrong("a facility is closed that does not exist")
+    if not isinstance(numbers, list) or any(whole(number, "closed") >= count for number in numbers):
+        wrong("a facility is closed that does not exist")
     if sorted(set(numbers)) != numbers:
-        _wrong("the closed facilities do not follow one another")
+        wrong("the closed facilities do not follow one another")
     return tuple(numbers)
 
 
@@ -312,55 +355,31 @@ def _reference(stored: Any, n_existing: int) -> Reference:
         return usual
     kind = stored["kind"]
     if kind == "saved":
-        return Reference(kind, _text(stored["title"], "title"), _places(stored["lonlat"], "compared_with"))
+        lonlat = places(stored["lonlat"], "compared_with")
+        most, least = _room(stored.get("room"), len(lonlat)) or ((), ())
+        return Reference(
+            kind,
+            text(stored["title"], "title"),
+            lonlat,
+            most=most,
+            least=least,
+            t=float(_dial([stored.get("t", 0.0)])[0]),
+        )
     if kind in ("average", "straight"):
         return AVERAGE if kind == "average" else BY_STRAIGHT_LINES
-    if kind != "today" or not n_existing:
-        _wrong("what the plan is compared with is unknown")
+    if kind != "today":
+        wrong("what the plan is compared with is unknown")
     return TODAY
 
 
-def _places(value: Any, name: str) -> Floats:
-    """Valid places in degrees, at most as many as a plan may have."""
-    lonlat = _floats(value, name).reshape(-1, 2)
-    if len(lonlat) > MOST_NEW + MOST or (np.abs(lonlat) > (180, 90)).any():
-        _wrong(
-            "an existing facility is not a place on earth"
-            if name == "fixed_lonlat"
-            else f"{name} is not on earth"
-        )
-    return lonlat
-
-
-def _wrong(reason: str) -> None:
-    """Raise an error with the reason."""
-    raise ValueError(reason)
-
-
-def _whole(value: Any, name: str) -> int:
-    """A whole number from 0 upwards."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**32:
-        _wrong(f"{name} is not a whole number")
-    return int(value)
-
-
-def _number(value: Any, name: str) -> float:
-    """A finite number from 0 upwards."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < np.inf:
-        _wrong(f"{name} is not a number from 0 upwards")
-    return float(value)
-
-
-def _text(value: Any, name: str) -> str:
-    """A text, shortened."""
-    if not isinstance(value, str):
-        _wrong(f"{name} is not text")
-    return str(value)[:200]
-
-
-def _floats(value: Any, name: str) -> Floats:
-    """An array of finite numbers."""
-    array = np.array(value, dtype=np.float64)
-    if not np.isfinite(array).all():
-        _wrong(f"{name} holds a value that is not finite")
-    return array
+def _room(stored: Any, count: int) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    """The most and the fewest people of each facility; null stands for no limit."""
+    if stored is None:
+        return None
+    sides = [
+        [math.inf if one is None else number(one, "room") for one in stored[side]]
+        for side in ("most", "least")
+    ]
+    if any(len(side) != count for side in sides):
+        wrong("the room of some facilities is missing")
+    return tuple(sides[0]), tuple(sides[1])

@@ -6,7 +6,7 @@ import numpy as np
 import shapely
 
 from tkm_core.planning import STRAIGHT, AlongStreets, Rules, Travel
-from tkm_core.residents import MOST_SITES, Sites, Zones
+from tkm_core.residents import MOST_SITES, Sites, Zones, from_wkb
 from tkm_core.sites import Capacity
 
 MOST_ZONES, LONGEST = 5_000, 200
@@ -120,11 +120,7 @@ def _zones(stored: Any) -> Zones | None:
     if len(stored["shapes"]) > MOST_ZONES:
         msg = f"it has {len(stored['shapes']):,} zones; there are at most {MOST_ZONES:,}"
         raise ValueError(msg)
-    try:
-        shapes = tuple(shapely.from_wkb([str(shape) for shape in stored["shapes"]]))
-    except shapely.errors.ShapelyError:
-        msg = "a zone is not a polygon"
-        raise ValueError(msg) from None
+    shapes = tuple(from_wkb([bytes.fromhex(shape) for shape in stored["shapes"]]))
     return Zones(
         shapes, tuple(str(name)[:LONGEST] for name in stored["names"]), str(stored["name"])[:LONGEST]
     )

@@ -13,7 +13,8 @@ import shapely
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
-from tkm_core.arrays import Floats
+from tkm_core.arrays import Floats, Ints
+from tkm_core.evaluation import Trips, compare_trips
 from tkm_core.export.pieces import Pieces
 from tkm_core.planning import AlongStreets, Plan, catchments, stands_in
 
@@ -76,9 +77,8 @@ def facilities(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDa
     geopandas.GeoDataFrame
     """
     found, unit = plan.evaluation(i), plan.kind.suffix
-    travelled = np.bincount(
-        found.labels, plan.residents.weights * found.distance, minlength=len(found.population)
-    )
+    trips = found.trips(plan.residents.weights)
+    travelled = np.bincount(trips.facility, trips.people * trips.distance, minlength=len(found.population))
     mean = np.divide(travelled, found.population, out=np.zeros_like(travelled), where=found.population > 0)
     moved = np.linalg.norm(plan.centers_xy(i) - plan.baseline_xy, axis=1).round(3)
     lonlat = plan.centers_lonlat(i)
@@ -98,11 +98,11 @@ def facilities(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDa
 
 
 def allocations(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoDataFrame:
-    """One row for each resident point: its facility, how far it is, and the change.
+    """One row for each resident point and facility its people go to: how many, how far it is, and the change.
 
-    `change_m` is how much longer the trip is (negative: shorter) than in the reference named by `compared_with`, where
-    it is `reference_distance_m`. `resident` is the file's id, or the number of the point; residents from a DataFrame
-    keep its index.
+    Without limits on room, all people of a point go to one facility. `change_m` is how much longer the trip is
+    (negative: shorter) than in the reference named by `compared_with`, where it is `reference_distance_m`. `resident`
+    is the file's id, or the number of the point; residents from a DataFrame keep its index.
 
     Parameters
     ----------
@@ -116,35 +116,44 @@ def allocations(plan: Plan, i: int, *, crs: str | CRS | None = None) -> gpd.GeoD
     -------
     geopandas.GeoDataFrame
     """
-    return _allocated(plan, i, crs).whole()
+    return _allocated(plan, i, crs)[0].whole()
 
 
-def _allocated(plan: Plan, i: int, crs: str | CRS | None) -> Pieces:
-    """The table `allocations`, in pieces."""
+def _allocated(plan: Plan, i: int, crs: str | CRS | None) -> tuple[Pieces, Ints]:
+    """The table `allocations` in pieces, and which resident each of its rows is about."""
     home, unit = plan.residents, plan.kind.suffix
-    found, before, people = plan.trips(i), plan.reference_trips(), _people(home.weights)
+    trips = plan.trips(i)
+    usual, people = _usual(trips, plan.reference_trips()), _people(trips.people)
 
     def make(rows: slice) -> gpd.GeoDataFrame:
         """Some rows of the table."""
-        distance, usual = found.distance[rows].round(3), before.distance[rows].round(3)
-        many, ids, groups = len(distance), home.labels_at("ids", rows), home.labels_at("groups", rows)
-        numbers = np.arange(rows.start + 1, rows.start + many + 1, dtype=np.int32)
-        columns: dict[str, Any] = {"resident": numbers if ids is None else _text(ids)}
+        who = trips.resident[rows]
+        distance, before = trips.distance[rows].round(3), usual[rows].round(3)
+        ids, groups = home.labels_at("ids", who), home.labels_at("groups", who)
+        columns: dict[str, Any] = {"resident": (who + 1).astype(np.int32) if ids is None else _text(ids)}
         if groups is not None:
             columns["group"] = _text(groups)
         columns |= {
             "people": people[rows],
-            "facility": plan.numbers[found.labels[rows]].astype(np.int32),
+            "facility": plan.numbers[trips.facility[rows]].astype(np.int32),
             f"distance_{unit}": distance,
-            f"reference_distance_{unit}": usual,
-            f"change_{unit}": (distance - usual).round(3) + 0.0,
-            "compared_with": _text([plan.reference.technical]) * many,
-            **_measured_by(plan, many),
+            f"reference_distance_{unit}": before,
+            f"change_{unit}": (distance - before).round(3) + 0.0,
+            "compared_with": _text([plan.reference.technical]) * len(who),
+            **_measured_by(plan, len(who)),
         }
-        placed = _placed(columns, home.lonlat[rows], plan, crs)
-        return placed if home.index is None else placed.set_index(home.index[rows])
+        placed = _placed(columns, home.lonlat[who], plan, crs)
+        return placed if home.index is None else placed.set_index(home.index[who])
 
-    return Pieces(len(home), _system(plan, crs), make, points=True)
+    return Pieces(len(trips.resident), _system(plan, crs), make, points=True), trips.resident
+
+
+def _usual(trips: Trips, before: Trips) -> Floats:
+    """How far the people of each row went in the reference, on average."""
+    found = compare_trips(before, trips)
+    many = np.bincount(found.trip, minlength=len(trips.people))
+    weights = np.where(many[found.trip] > 1, found.people, 1.0)  # most rows are one group, which may be empty
+    return np.bincount(found.trip, weights * found.before) / np.bincount(found.trip, weights)
 
 
 def layers(
@@ -167,7 +176,7 @@ def layers(
         For `write` and `to_bytes`.
     """
     if what == "allocations":
-        return {"plan": _allocated(plan, i, crs)}
+        return {"plan": _allocated(plan, i, crs)[0]}
     if what != "all":
         return {"plan": table(plan, i, what, crs=crs)}
     return {
@@ -208,7 +217,7 @@ def all_layers(plan: Plan, i: int, *, crs: str | CRS | None = None) -> dict[str,
 
 def _allocated_with_own(plan: Plan, i: int, crs: str | CRS | None) -> Pieces:
     """The table `allocations` with the file's own columns and areas, in pieces."""
-    ours, areas = _allocated(plan, i, crs), plan.residents.areas
+    (ours, who), areas = _allocated(plan, i, crs), plan.residents.areas
     own: dict[str, Any] | None = None
 
     def make(rows: slice) -> gpd.GeoDataFrame:
@@ -217,12 +226,18 @@ def _allocated_with_own(plan: Plan, i: int, crs: str | CRS | None) -> Pieces:
         where = ours.make(rows)
         if own is None:
             own = _own_columns(plan, where.columns)
-        parts = pd.DataFrame({name: column[rows] for name, column in own.items()}, index=where.index)
+        parts = pd.DataFrame(
+            {
+                name: np.asarray(column, dtype=object if isinstance(column, list) else None)[who[rows]]
+                for name, column in own.items()
+            },
+            index=where.index,
+        )
         both = pd.concat([where.drop(columns="geometry"), parts], axis=1)
         where = gpd.GeoDataFrame(both, geometry=where.geometry, crs=where.crs)
         if areas is None:
             return where
-        shapes = gpd.GeoSeries(areas[rows], crs=WGS84, index=where.index).to_crs(where.crs)
+        shapes = gpd.GeoSeries(areas[who[rows]], crs=WGS84, index=where.index).to_crs(where.crs)
         return where.set_geometry(shapes.where(shapes.notna(), where.geometry))
 
     return replace(ours, make=make, points=areas is None)

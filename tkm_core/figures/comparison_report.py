@@ -7,9 +7,10 @@ from html import escape
 
 import pandas as pd
 
-from tkm_core.figures.report_page import figures_table, page, toned
+from tkm_core.figures.report_page import figures_table, isolated, page, toned
 from tkm_core.measures import figure_decimals
 from tkm_core.stories import Story
+from tkm_core.wording import counted
 
 MORE_STYLE = """img { width: 100%; }
 .chart svg { max-width: 460px; }
@@ -24,6 +25,7 @@ def comparison_report(
     best: Sequence[Sequence[bool]],
     *,
     title: str,
+    author: str = "",
     chart: tuple[str, str] = ("", ""),
     change: tuple[str, str, Story] | None = None,
     today: date | None = None,
@@ -40,6 +42,8 @@ def comparison_report(
         For each row, which figures are the best of the row.
     title : str
         Title of the data.
+    author : str
+        Who prepared the report, if it should say so.
     chart : tuple of (str, str), optional
         The plans on one chart as SVG, from `scenarios_svg`, and the same in words.
     change : tuple of (str, str, Story), optional
@@ -79,12 +83,12 @@ def comparison_report(
         told = f"""<section><h2>From {escape(first)} to {escape(last)}</h2>
 <p>{toned(story.headline)} {toned(story.detail)}</p><p class="muted">{escape(story.context)}</p>
 {figures_table(story.rows, first)}</section>"""
-    body = f"""<h1>{len(names)} plans side by side</h1>
-<div class="pair">{shown}</div>
+    body = f"""<div class="pair">{shown}</div>
 <section><h2>Figures</h2><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>
 <p class="muted">The best of each row is bold.</p></section>
 {trade}{told}"""
-    return page(title, f"{len(names)} plans compared", body, today=today, style=MORE_STYLE)
+    about = f"{counted(len(names), 'plan')} side by side"
+    return page(title, about, body, author=author, today=today, style=MORE_STYLE)
 
 
 def _card(name: str, drawn: str, note: str) -> str:
@@ -92,7 +96,7 @@ def _card(name: str, drawn: str, note: str) -> str:
     coded = base64.b64encode(drawn.encode()).decode()
     picture = f'<img alt="" src="data:image/svg+xml;base64,{coded}">' if drawn else ""
     about = f'<p class="muted">{escape(note)}</p>' if note else ""
-    return f"<figure>{picture}<figcaption><b>{escape(name)}</b>{about}</figcaption></figure>"
+    return f"<figure>{picture}<figcaption><b>{isolated(name)}</b>{about}</figcaption></figure>"
 
 
 def _row(cells: Sequence[object], marks: Sequence[bool]) -> str:

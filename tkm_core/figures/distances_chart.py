@@ -81,7 +81,8 @@ def distances(
         lines = [(evaluation, colors.accent, "", escape(heading))]
     room = 0.022 * max(len(heading), len("this plan"))  # of the width, for the longer name
     for one, color, dash, name in lines:
-        share = cumulative(one.distance, weights, edges)
+        trips = one.trips(weights)
+        share = cumulative(trips.distance, trips.people, edges)
         traces.append(
             {
                 "mode": "lines",

@@ -1,4 +1,4 @@
-"""The map and the charts as plain SVG, for paper and for pages that open without a network."""
+"""Charts as plain SVG, for paper and for pages that open without a network."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,104 +7,21 @@ import numpy.typing as npt
 
 from tkm_core.arrays import Floats
 from tkm_core.evaluation import Evaluation
-from tkm_core.figures import crowd
 from tkm_core.figures.charts import FAIRNESS, UTILITY
 from tkm_core.figures.distances_chart import cumulative
 from tkm_core.figures.labels import nearby
 from tkm_core.figures.look import Look
-from tkm_core.figures.maps import MapGround, colour_scheme, continuous_ways, crowd_parts
 from tkm_core.figures.palette import to_hex
 from tkm_core.figures.scenario_chart import ACROSS, UP
-from tkm_core.figures.street_lines import credit_parts, street_parts, way_along
-from tkm_core.figures.svg import Sheet, dot, line, picture, text
+from tkm_core.figures.svg import dot, line, picture, text
 from tkm_core.measures import MEASURES
 from tkm_core.planning import Plan
 from tkm_core.units import METRES, format_length, nice_step, with_unit, worded
-from tkm_core.wording import dial_text, singular
+from tkm_core.wording import dial_text, renamed
 
-WIDTH, HEIGHT = 720, 560
 CHART = (352, 230)
 EDGE = (48, 10, 12, 40)  # margins of a chart: left, right, top, bottom
-BUDGET_WIDTH = 84  # pixels that "budget +10 %" takes
-
-
-def map_svg(
-    plan: Plan, i: int, evaluation: Evaluation, before: Evaluation, ground: MapGround, look: Look
-) -> str:
-    """The map of a plan as SVG; `ground` has to be made for a picture of WIDTH by HEIGHT."""
-    sheet, colors = Sheet(ground.view, WIDTH, HEIGHT, look), look.palette
-    parts = [*sheet.ground(), *street_parts(plan, sheet)]
-    if "areas" in look.layers:
-        areas = plan.service_areas(i)
-        parts += sheet.areas(areas, plan.colours.tolist(), opacity=0.13, seam=2)
-    parts += _crowd(plan, evaluation, before, ground, sheet)
-    if "paths" in look.layers:
-        parts += _ways(plan, sheet)
-    if "baseline" in look.layers:
-        parts += [
-            f'<circle cx="{x}" cy="{y}" r="12" fill="none" stroke="{colors.ink}" stroke-width="1.8"/>'
-            for x, y in sheet.at(plan.reference_lonlat).tolist()
-        ]
-    if "farthest" in look.layers:
-        parts += _farthest(plan, i, evaluation, sheet)
-    for j, (x, y) in enumerate(sheet.at(plan.centers_lonlat(i)).tolist()):
-        number = int(plan.numbers[j])
-        fill = colors.facility(plan.colours[j])
-        style = f'fill="{to_hex(fill)}" stroke="{colors.ink}" stroke-width="1.8"'
-        parts.append(
-            f'<circle cx="{x}" cy="{y}" r="9.4" {style}/>'
-            if j < plan.k
-            else f'<rect x="{x - 9:.1f}" y="{y - 9:.1f}" width="18" height="18" {style}/>'
-        )
-        parts.append(text(x, y + 3.8, str(number), colors.text_on(fill), bold=True))
-    parts += [*sheet.scale(width=1.6, lift=5), *credit_parts(plan, sheet)]
-    return picture(WIDTH, HEIGHT, parts, "Map of the plan")
-
-
-def _crowd(
-    plan: Plan, evaluation: Evaluation, before: Evaluation, ground: MapGround, sheet: Sheet
-) -> list[str]:
-    """Residents as dots, areas or cells."""
-    residents, scheme = plan.residents, colour_scheme(plan, sheet.look)
-    parts = crowd_parts(evaluation, before, sheet.look)
-    if ground.cells is not None:
-        return [
-            sheet.cells(ground.cells, crowd.cells_image(ground.cells, residents.weights, scheme, **parts))
-        ]
-    found = crowd.classes(scheme, **parts)
-    if ground.areas and residents.areas is not None:
-        return sheet.shaded(residents.areas, found, scheme.colors)
-    return sheet.dots(residents.lonlat, found, scheme.colors, 3.0 if len(residents) > 3000 else 4.4)
-
-
-def _ways(plan: Plan, sheet: Sheet) -> list[str]:
-    """The path of each facility over t, blue to red."""
-    colors, view = sheet.look.palette, sheet.view
-    tints = colors.along_dial(len(plan))
-    parts = []
-    for way in continuous_ways(plan, (view.east - view.west) / WIDTH):
-        spots = sheet.at([spot for _, spot in way])
-        parts.append(line(spots, colors.page, 6.5))
-        parts += [line(spots[n : n + 2], to_hex(tints[way[n + 1][0]]), 3.2) for n in range(len(way) - 1)]
-    return parts
-
-
-def _farthest(plan: Plan, i: int, evaluation: Evaluation, sheet: Sheet) -> list[str]:
-    """The farthest resident, with the way to the facility and its length."""
-    look = sheet.look
-    who = plan.residents.farthest(evaluation.distance)
-    home, site = plan.residents.lonlat[who], plan.centers_lonlat(i)[int(evaluation.labels[who])]
-    ends = sheet.at([site, home])
-    x, y = ends[1].tolist()
-    ink = look.palette.ink
-    told = f"farthest {singular(look.people)} {format_length(float(evaluation.distance[who]), look.unit)}"
-    x_text = min(max(x, 80), WIDTH - 80)
-    y_text = y + 18 if ends[1, 1] > ends[0, 1] and y < HEIGHT - 24 else y - 9
-    return [
-        way_along(plan, home, site, sheet, 1.6),
-        f'<circle cx="{x}" cy="{y}" r="4.5" fill="{ink}"/>',
-        text(x_text, y_text, told, ink, bold=True),
-    ]
+BUDGET_WIDTH = 106  # pixels that "accepted: +10 %" takes
 
 
 def tradeoff_svg(plan: Plan, i: int, look: Look, *, utility: str, fairness: str, budget: float | None) -> str:
@@ -125,7 +42,7 @@ def tradeoff_svg(plan: Plan, i: int, look: Look, *, utility: str, fairness: str,
             f'<rect x="{EDGE[0]}" y="{EDGE[2]}" width="{max(limit - EDGE[0], 0):.1f}" '
             f'height="{CHART[1] - EDGE[2] - EDGE[3]}" fill="{colors.accent}" fill-opacity="0.1"/>'
         )
-        told = f"budget +{budget:g} %"
+        told = f"accepted: +{budget:g} %"
         # beside the limit if there is room; otherwise inside, in the corner that a falling curve leaves free
         parts.append(
             text(limit + 4, CHART[1] - EDGE[3] - 6, told, colors.accent, anchor="start")
@@ -206,14 +123,14 @@ def distances_svg(
     top = max(evaluation.largest_distance, before.largest_distance, 1e-9)
     edges = np.linspace(0, top, 121)
     frame = _Frame(np.array([0, top / metres]), np.array([0.0, 100.0]), pad=(0, 0.04))
-    parts = frame.axes(
-        with_unit(worded("distance to their facility", look.unit), look.unit), f"% of {look.people}", look
-    )
+    across = renamed(worded("distance to their facility", look.unit), look.facility)
+    parts = frame.axes(with_unit(across, look.unit), f"% of {look.people}", look)
     lines = [(before, colors.muted, "2 3", heading), (evaluation, colors.accent, "", "this plan")]
     if evaluation is before:  # today's situation
         lines = [(evaluation, colors.accent, "", heading)]
     for one, color, dash, name in lines:
-        share = cumulative(one.distance, weights, edges)
+        trips = one.trips(weights)
+        share = cumulative(trips.distance, trips.people, edges)
         spots = np.column_stack([frame.x(edges / metres), frame.y(share)])
         parts.append(line(np.round(spots, 1), color, 2.2, dash=dash))
         end = float(frame.x(one.largest_distance / metres))

@@ -11,17 +11,21 @@ from tkm_core.figures.charts import FAIRNESS, UTILITY
 from tkm_core.figures.crowd import Colouring
 from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround
+from tkm_core.figures.markers import shown_one
 from tkm_core.figures.palette import to_hex
 from tkm_core.planning import AVERAGE, Plan
 from tkm_core.units import METRES, format_length
-from tkm_core.wording import dial_text, singular
+from tkm_core.wording import dial_text, renamed
 
 SIGN = "display:inline-block;vertical-align:middle;margin-right:6px;"
 
 
 @dataclass(frozen=True)
 class LegendItem:
-    """A sign on the map (disc, square, ring, path, dashes, ramp, or "" for a remark) and its meaning."""
+    """A sign on the map and its meaning; the sign is "" for a remark.
+
+    Signs are disc, square, ring, path, dashes and ramp, and in the report also cross, diamond, dotted and dashed.
+    """
 
     sign: str
     text: str
@@ -39,7 +43,7 @@ def legend_items(scheme: Colouring, ground: MapGround, look: Look, *, plan: Plan
     if "paths" in look.layers and len(plan) > 1:
         items.append(LegendItem("path", "path of a facility as the dial turns"))
     if "farthest" in look.layers:
-        items.append(LegendItem("dashes", f"farthest {singular(look.people)}"))
+        items.append(LegendItem("dashes", f"farthest {shown_one(plan.residents, look)}"))
     items += _colour_items(scheme, plan, look)
     weights = plan.residents.weights
     if ground.cells is None and not ground.shaded and weights.min() < weights.max():
@@ -50,8 +54,10 @@ def legend_items(scheme: Colouring, ground: MapGround, look: Look, *, plan: Plan
     return items
 
 
-def map_legend(scheme: Colouring, ground: MapGround, look: Look, *, plan: Plan) -> str:
-    """The legend as HTML: only what is on the map, most noticeable first."""
+def map_legend(
+    scheme: Colouring, ground: MapGround, look: Look, *, plan: Plan, more: Sequence[LegendItem] = ()
+) -> str:
+    """The legend as HTML: only what is on the map, most noticeable first, and what else is drawn on it."""
     colors = look.palette
     round_ = f"{SIGN}width:12px;height:12px;border-radius:50%"
     # drawn as borders, which are printed even if backgrounds are not
@@ -60,15 +66,19 @@ def map_legend(scheme: Colouring, ground: MapGround, look: Look, *, plan: Plan) 
         "square": f"{SIGN}width:0;height:0;border:5px solid {colors.muted};outline:2px solid {colors.ink}",
         "ring": f"{round_};border:2px solid {colors.ink};background:transparent;box-sizing:border-box",
         "dashes": f"{SIGN}width:20px;border-top:2px dashed {colors.ink}",
+        "diamond": f"{SIGN}width:5px;height:5px;border:1px solid {colors.ink};transform:rotate(45deg)",
+        "dotted": f"{SIGN}width:14px;height:10px;border:1.5px dotted {colors.ink}",
+        "dashed": f"{SIGN}width:14px;height:10px;border:1.5px dashed {colors.ink}",
     }
     signs = {name: f'<span style="{style}"></span>' for name, style in styles.items()}
+    signs["cross"] = f'<b style="margin-right:6px;color:{colors.worse}">×</b>'
     signs["path"] = _bar([to_hex(color) for color in colors.along_dial(9)], 4, 4)
     signs["ramp"] = _bar([to_hex(color) for color in scheme.colors], 8, 9)
     parts = [
-        f'<span style="white-space:nowrap">{signs[item.sign]}{escape(item.text)}</span>'
+        f'<span style="white-space:nowrap">{signs[item.sign]}{escape(renamed(item.text, look.facility))}</span>'
         if item.sign
         else f"<span>{escape(item.text)}</span>"
-        for item in legend_items(scheme, ground, look, plan=plan)
+        for item in (*legend_items(scheme, ground, look, plan=plan), *more)
     ]
     return (
         f'<div class="er-legend" style="color:{colors.muted};display:flex;flex-wrap:wrap;gap:2px 18px;'

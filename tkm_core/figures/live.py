@@ -159,15 +159,17 @@ def _reach(found: Evaluation, look: Look) -> list[str]:
 
 def _farthest(plan: Plan, evaluation: Evaluation, look: Look) -> list[Any]:
     """The farthest resident's position and facility, and the label beside it."""
-    who = plan.residents.farthest(evaluation.distance)
-    home = np.round(plan.residents.lonlat[who], 6).tolist()
-    far = float(evaluation.distance[who])
-    return [home, int(evaluation.labels[who]), markers.farthest_words(far, look)]
+    trips = evaluation.trips(plan.residents.weights)
+    who = trips.farthest
+    home = np.round(plan.residents.lonlat[trips.resident[who]], 6).tolist()
+    told = markers.farthest_words(plan.residents, float(trips.distance[who]), look)
+    return [home, int(trips.facility[who]), told]
 
 
 def _how_far(plan: Plan, i: int, look: Look) -> list[Any]:
     """The same for very many residents: the browser finds the cell, while the distance is exact."""
-    return [None, None, markers.farthest_words(float(plan.curve.largest_distance[i]), look)]
+    far = float(plan.curve.largest_distance[i])
+    return [None, None, markers.farthest_words(plan.residents, far, look)]
 
 
 def _outline(plan: Plan) -> Floats:

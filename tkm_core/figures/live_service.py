@@ -36,8 +36,7 @@ def served_by_nearest(plan: Plan) -> bool:
     >>> served_by_nearest(make_plan(load_sample("generated", n=200), 1, t=[0]))
     True
     """
-    rules = rules_of(plan)
-    return rules is None or (rules.straight and not rules.limited)
+    return plan.serving.plain and plan.reference.room is None
 
 
 def jumps(plan: Plan) -> list[bool]:
@@ -53,9 +52,7 @@ def rule_parts(plan: Plan) -> dict[str, Any]:
     """What the map shows of the rules: candidate sites, zones, and service areas not based on straight lines."""
     rules, home = rules_of(plan), plan.residents
     parts: dict[str, Any] = {"candidates": None, "zones": [], "arrangement": None, "grounds": None}
-    if rules is None:
-        return parts
-    if rules.sites is not None and len(rules.sites.lonlat) <= MOST_CANDIDATES:
+    if rules is not None and rules.sites is not None and len(rules.sites.lonlat) <= MOST_CANDIDATES:
         names = rules.sites.names or ("",) * len(rules.sites.lonlat)
         xy = home.lonlat_to_xy(rules.sites.lonlat) - home.origin
         parts["candidates"] = [
@@ -65,7 +62,7 @@ def rule_parts(plan: Plan) -> dict[str, Any]:
             )
         ]
     for kind in ("only_in", "not_in"):
-        zones = getattr(rules, kind)
+        zones = getattr(rules, kind, None)
         names = () if zones is None else zones.names or ("",) * len(zones.shapes)
         parts["zones"] += [
             {"kind": kind, "name": " ".join(name.split())[:80], "rings": _rings(shape)}

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from tkm_core.figures.palette import Palette, palette
 from tkm_core.units import LENGTHS
+from tkm_core.wording import FACILITY
 
 LAYERS = ("areas", "paths", "baseline", "farthest")
 
@@ -26,6 +27,8 @@ class Look:
         True for a street map from the web (Carto), False for a plain background with a grid.
     people : str
         What residents are called ("homes").
+    facility : str
+        What a facility is called in the report ("library").
     lengths : {"", "km", "mi"}
         Unit of the scale bar and the grid if `unit` is not a length; see `length_unit`.
 
@@ -41,6 +44,7 @@ class Look:
     layers: Collection[str] = field(default=LAYERS)
     streets: bool = False
     people: str = "residents"
+    facility: str = FACILITY
     lengths: str = ""
 
     @property

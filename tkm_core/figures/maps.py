@@ -178,18 +178,27 @@ def residents_layers(
     if ground.cells is not None:
         picture = crowd.cells_image(ground.cells, residents.weights, scheme, **parts)
         return [crowd.cells_layer(ground.cells, picture)]
-    lengths, which = format_lengths(evaluation.distance, look.unit)
-    numbers = plan.numbers.tolist()
-    tips = [
-        f"{lengths[length]} to {numbers[j]}"
-        for length, j in zip(which.tolist(), evaluation.labels.tolist(), strict=True)
-    ]
+    tips = way_tips(plan, evaluation, look)
     found = crowd.classes(scheme, **parts)
     if ground.areas:
         return crowd.areas_layers(
             ground.areas, ground.places, found, scheme, _with_names(tips, residents), look.palette
         )
     return crowd.points_layers(ground.places, found, scheme, tips, crowd.sizes(residents.weights))
+
+
+def way_tips(plan: Plan, evaluation: Evaluation, look: Look) -> list[str]:
+    """For each place, how far it is to which facility: to each of them, where its people go to several."""
+    trips = evaluation.trips(plan.residents.weights)
+    lengths, which = format_lengths(trips.distance, look.unit)
+    numbers = plan.numbers.tolist()
+    tips = [""] * len(plan.residents)
+    for resident, length, j in zip(
+        trips.resident.tolist(), which.tolist(), trips.facility.tolist(), strict=True
+    ):
+        way = f"{lengths[length]} to {numbers[j]}"
+        tips[resident] = f"{tips[resident]}, {way}" if tips[resident] else way
+    return tips
 
 
 def _with_names(tips: Sequence[str], residents: Residents) -> list[str]:

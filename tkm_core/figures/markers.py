@@ -10,7 +10,7 @@ from tkm_core.evaluation import Evaluation
 from tkm_core.figures.look import Look
 from tkm_core.figures.palette import Palette, rgb
 from tkm_core.planning import Plan
-from tkm_core.residents import Existing
+from tkm_core.residents import Existing, Residents
 from tkm_core.units import format_length
 from tkm_core.wording import singular
 
@@ -66,9 +66,10 @@ def reference_layer(plan: Plan, look: Look) -> pdk.Layer:
 
 def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[pdk.Layer]:
     """The farthest resident, a dashed line to its facility, and how far it is."""
-    who = plan.residents.farthest(evaluation.distance)
-    home = plan.residents.lonlat[who]
-    site = plan.centers_lonlat(i)[int(evaluation.labels[who])]
+    trips = evaluation.trips(plan.residents.weights)
+    who = trips.farthest
+    home = plan.residents.lonlat[trips.resident[who]]
+    site = plan.centers_lonlat(i)[trips.facility[who]]
     ink = [*rgb(look.palette.ink), 255]
     edges = np.linspace(0, 1, 48)
     dashes = [
@@ -81,7 +82,7 @@ def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> l
     anchor = (
         "end" if across > OUTER else "start" if across < 1 - OUTER else "middle"
     )  # so that it stays on the map
-    text = farthest_words(float(evaluation.distance[who]), look)
+    text = farthest_words(plan.residents, float(trips.distance[who]), look)
     spot = np.round(home, 6).tolist()
     return [
         pdk.Layer(
@@ -123,9 +124,14 @@ def farthest_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> l
     ]
 
 
-def farthest_words(metres: float, look: Look) -> str:
-    """The label beside the farthest resident."""
-    return f"farthest {singular(look.people)} {format_length(metres, look.unit)}"
+def farthest_words(residents: Residents, metres: float, look: Look) -> str:
+    """The label beside the farthest resident, or the farthest area."""
+    return f"farthest {shown_one(residents, look)} {format_length(metres, look.unit)}"
+
+
+def shown_one(residents: Residents, look: Look) -> str:
+    """What a point of the map is called: an area, where people are counted by areas."""
+    return singular(look.people) if residents.areas is None else "area"
 
 
 def site_layers(plan: Plan, i: int, evaluation: Evaluation, look: Look) -> list[pdk.Layer]:

@@ -1,5 +1,6 @@
 """Charts that compare methods: measures per cluster as in the paper, and one bar per method."""
 
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -12,6 +13,7 @@ from tkm_core.arrays import Floats
 from tkm_core.figures.charts import layout
 from tkm_core.figures.look import Look
 from tkm_core.measures import COMPARED, shown_in
+from tkm_core.methods import describe
 from tkm_core.planning import Compared, Plan, best, decimals
 from tkm_core.units import METRES, with_unit
 
@@ -214,7 +216,6 @@ def method_table(
     standard: float | None = None,
     *,
     plan: Plan | None = None,
-    absent: Sequence[str] = (),
 ) -> str:
     """Every measure of every method as an HTML table, with the best of each column marked; it scrolls if it is wide.
 
@@ -227,8 +228,6 @@ def method_table(
     plan : Plan, optional
         The plan of the same residents: its existing facilities have a row of their own, and figures have as many digits
         as beside its map.
-    absent : sequence of str
-        Names of methods that were left out because they cannot keep existing facilities.
     """
     colors = look.palette
     today = None if plan is None else plan.today_evaluation(standard)
@@ -267,6 +266,7 @@ def method_table(
         f'<th scope="col" style="{number};white-space:normal;font-weight:400;color:{colors.muted}">{escape(label)}</th>'
         for label, _, _ in columns
     )
+    what = f"font-weight:400;font-size:0.85em;white-space:normal;width:min(16rem,42vw);color:{colors.muted}"
     rows = []
     if plan is not None and today is not None:
         empty = ["–"] * (len(columns) - len(as_is) - 2)
@@ -281,15 +281,9 @@ def method_table(
             f"{escape(texts[row])}</td>"
             for _, texts, tops in columns
         )
-        title = f'<th scope="row" style="{first};font-weight:{weight}">{escape(one.title)}</th>'
+        does = f'<div style="{what}">{escape(_what(one.name))}</div>'
+        title = f'<th scope="row" style="{first};font-weight:{weight}">{escape(one.title)}{does}</th>'
         rows.append(f"<tr>{title}{cells}</tr>")
-    quiet = f"{first};font-weight:400;color:{colors.muted}"
-    rows += [
-        f'<tr><th scope="row" style="{quiet}"><s>{escape(name)}</s></th>'
-        f'<td colspan="{len(columns)}" style="padding:4px 0 4px 14px;color:{colors.muted};{line}">'
-        "left out: it cannot keep existing facilities</td></tr>"
-        for name in absent
-    ]
     return (
         '<div class="er-methods" role="region" aria-label="The methods in figures" tabindex="0" '
         'style="overflow-x:auto;font-size:0.95rem"><table style="width:100%;border-collapse:collapse;'
@@ -297,6 +291,15 @@ def method_table(
         f'<th scope="col" style="{first};font-weight:400;color:{colors.muted}">Method</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
+
+
+def _what(name: str) -> str:
+    """What a method does, in its first clause.
+
+    >>> _what("kmeans++")
+    'Places facilities so that average squared travel is as small as possible, whoever pays for it'
+    """
+    return re.split(r"[.:;]", describe(name).description)[0]
 
 
 def _ran_on(one: Compared) -> str:

@@ -44,7 +44,15 @@ class SmallGround:
         )
 
 
-def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look, plan: Plan | None = None) -> str:
+def small_map(
+    one: Compared,
+    numbers: Ints,
+    ground: SmallGround,
+    look: Look,
+    plan: Plan | None = None,
+    *,
+    homes: bool = True,
+) -> str:
     """A method's facilities and service areas as a small SVG.
 
     Parameters
@@ -56,6 +64,8 @@ def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look, pla
     look : Look
     plan : Plan, optional
         The plan whose numbers and colours are used; without it, facilities are numbered from 1.
+    homes : bool
+        Whether residents are drawn, and service areas, whose edges tell where the outermost live.
 
     Returns
     -------
@@ -64,19 +74,17 @@ def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look, pla
     """
     residents, sheet = ground.residents, Sheet(ground.view, *SMALL, look)
     sites = residents.to_xy(one.solution.centers)
-    if plan is None or plan.serving.plain:
-        areas = service_areas(residents, sites)
-    else:
-        areas = served_areas(residents, one.evaluation.labels, len(sites))
-    parts = [
-        *sheet.ground(),
-        *sheet.areas(areas, colours_of(numbers, plan).tolist(), opacity=0.14, seam=1.5),
-        *_crowd(one, colours_of(numbers, plan), ground, sheet),
-        *_farthest(one, sites, ground, sheet),
-    ]
+    parts = [*sheet.ground()]
+    if homes:
+        plain = plan is None or plan.serving.plain
+        labels = one.evaluation.labels
+        areas = service_areas(residents, sites) if plain else served_areas(residents, labels, len(sites))
+        parts += sheet.areas(areas, colours_of(numbers, plan).tolist(), opacity=0.14, seam=1.5)
+        parts += _crowd(one, colours_of(numbers, plan), ground, sheet)
+        parts += _farthest(one, sites, ground, sheet)
     places = sheet.at(residents.to_lonlat(sites)).tolist()
-    labels, fills = known_by(numbers, plan).tolist(), colours_of(numbers, plan).tolist()
-    for number, label, fill, (x, y) in zip(numbers.tolist(), labels, fills, places, strict=True):
+    shown, fills = known_by(numbers, plan).tolist(), colours_of(numbers, plan).tolist()
+    for number, label, fill, (x, y) in zip(numbers.tolist(), shown, fills, places, strict=True):
         stays = plan is not None and plan.k <= number < len(plan.numbers)
         square = one.solution.centers_are_points or stays
         parts.append(_site(x, y, label, fill, "rect" if square else "circle", look))
@@ -84,7 +92,7 @@ def small_map(one: Compared, numbers: Ints, ground: SmallGround, look: Look, pla
     return picture(*SMALL, parts, small_map_words(one, known_by(numbers, plan), ground, look))
 
 
-def small_plan_map(plan: Plan, i: int, ground: SmallGround, look: Look) -> str:
+def small_plan_map(plan: Plan, i: int, ground: SmallGround, look: Look, *, homes: bool = True) -> str:
     """A plan at one setting of the dial as a small SVG.
 
     Parameters
@@ -95,6 +103,8 @@ def small_plan_map(plan: Plan, i: int, ground: SmallGround, look: Look) -> str:
     ground : SmallGround
         Of the same residents.
     look : Look
+    homes : bool
+        Whether the picture shows where people live; without, it has facilities only.
 
     Returns
     -------
@@ -105,7 +115,7 @@ def small_plan_map(plan: Plan, i: int, ground: SmallGround, look: Look) -> str:
     labels = np.asarray(found.labels, np.int32)
     sites = Solution("tkm", centers, labels, 0.0, False, None, None, (), {}, {})  # noqa: FBT003  the order of Solution
     one = Compared("tkm", float(plan.t[i]), sites, found)
-    return small_map(one, np.arange(len(centers)), ground, look, plan)
+    return small_map(one, np.arange(len(centers)), ground, look, plan, homes=homes)
 
 
 def known_by(numbers: Ints, plan: Plan | None) -> Ints:
@@ -143,9 +153,10 @@ def _crowd(one: Compared, numbers: Ints, ground: SmallGround, sheet: Sheet) -> l
 
 def _farthest(one: Compared, sites: Floats, ground: SmallGround, sheet: Sheet) -> list[str]:
     """The farthest resident and the way to its facility."""
-    residents, found = ground.residents, one.evaluation
-    who = residents.farthest(found.distance)
-    ends = sheet.at([residents.to_lonlat(sites)[int(found.labels[who])], residents.lonlat[who]])
+    residents = ground.residents
+    trips = one.evaluation.trips(residents.weights)
+    who = trips.farthest
+    ends = sheet.at([residents.to_lonlat(sites)[trips.facility[who]], residents.lonlat[trips.resident[who]]])
     x, y = ends[1].tolist()
     ink = sheet.look.palette.ink
     return [

@@ -13,6 +13,9 @@ from tkm_core.figures.geometry import TILE, Cells, View, grid, mercator, scale_b
 from tkm_core.figures.look import Look
 from tkm_core.figures.palette import RGB, to_hex
 
+# by name and never "system-ui", which browsers replace by another font in print
+FONTS = "Segoe UI, Roboto, Helvetica Neue, Arial, Liberation Sans, Noto Sans, sans-serif"
+
 
 class Sheet:
     """An SVG map, which turns degrees into pixels.
@@ -106,11 +109,12 @@ class Sheet:
         ]
 
 
-def picture(width: int, height: int, parts: Iterable[str], title: str) -> str:
-    """One SVG of all parts; the title is its text alternative."""
+def picture(width: int, height: int, parts: Iterable[str], title: str, kind: str = "") -> str:
+    """One SVG of all parts; the title is its text alternative, the kind its class in a page."""
+    known = f' class="{kind}"' if kind else ""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="{escape(title)}" font-family="Public Sans, system-ui, sans-serif" font-size="12">'
+        f'<svg{known} xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="{escape(title)}" font-family="{FONTS}" font-size="12">'
         f"{''.join(parts)}</svg>"
     )
 

@@ -109,7 +109,7 @@ def tradeoff(
                 "x": min(limit, frame["xaxis"]["range"][1]),
                 "y": 0,
                 "yref": "paper",
-                "text": f"budget +{budget:g} %",
+                "text": f"accepted: +{budget:g} %",
                 "xanchor": "left" if limit < np.mean(frame["xaxis"]["range"]) else "right",
                 "yanchor": "bottom",
                 "xshift": 4 if limit < np.mean(frame["xaxis"]["range"]) else -4,

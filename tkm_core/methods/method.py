@@ -53,6 +53,9 @@ class MethodTooLargeError(ValueError):
         super().__init__(estimate.sentence)
         self.estimate = estimate
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.estimate,)  # a worker sends it back to whoever waits
+
 
 @dataclass(frozen=True)
 class Placement:

@@ -11,7 +11,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from tkm_core.arrays import Floats
-from tkm_core.clustering import Frame, check_fixed, check_points, check_weights, level_weights, served
+from tkm_core.clustering import (
+    Frame,
+    check_fixed,
+    check_points,
+    check_weights,
+    level_weights,
+    named_weights,
+    served,
+)
 from tkm_core.methods.method import (
     MAX_SECONDS,
     SAMPLE_SIZE,
@@ -46,10 +54,10 @@ def estimate(name: str, n: int, d: int, k: int, *, max_seconds: float = MAX_SECO
 
 def run_method(
     name: str,
-    X: ArrayLike,
+    X: Any,
     n_clusters: int,
     *,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
     groups: ArrayLike | None = None,
     random_state: int | RandomState | None = None,
     progress: Progress | None = None,
@@ -67,9 +75,9 @@ def run_method(
         Residents.
     n_clusters : int
         How many facilities may open.
-    sample_weight : array (n,), optional
-        Population of each resident point. A weight of 3 counts as three residents at that point, 0 as none
-        (nor can a facility be put on it).
+    sample_weight : array (n,) or str, optional
+        Population of each resident point, or the name of its column in the table X. A weight of 3 counts as three
+        residents at that point, 0 as none (nor can a facility be put on it).
     groups : array (n,), optional
         The group of each resident (district, income band), for methods that use groups
         (``describe(name).needs_groups``). Without it, everyone is in one group.
@@ -101,6 +109,7 @@ def run_method(
     """
     began = perf_counter()
     method = describe(name)
+    X, sample_weight = named_weights(X, sample_weight)
     points = check_points(X)
     weights = check_weights(sample_weight, len(points))
     k = _check_count(n_clusters, int((weights > 0).sum()))

@@ -33,7 +33,7 @@ from tkm_core.planning.rules import FREE, Rules
 from tkm_core.planning.serving import Known, Serving
 from tkm_core.planning.side_by_side import Comparison, compare_methods
 from tkm_core.planning.standard import usual_standard
-from tkm_core.planning.travel import STRAIGHT, AlongStreets, ByTable, StraightLines, Travel
+from tkm_core.planning.travel import STRAIGHT, AlongStreets, ByTable, StraightLines, Travel, UncoveredError
 from tkm_core.planning.two_plans import Move, moves, one_setting, same_facilities
 from tkm_core.planning.what_if import moved
 
@@ -71,6 +71,7 @@ __all__ = [
     "StraightLines",
     "Tone",
     "Travel",
+    "UncoveredError",
     "at_columns",
     "best",
     "beyond_memory",

@@ -38,7 +38,7 @@ class ByStraightLines:
     def evaluation(self, i: int, standard: float | None = None) -> Evaluation:
         """Every measure of those facilities by the rules of the plan, in its units."""
         xy = self.plan.residents.lonlat_to_xy(self.lonlat(i))
-        return self.plan.serving.evaluate(xy, float(self.plan.t[i]), standard, limited=False)
+        return self.plan.serving.evaluate(xy, float(self.plan.t[i]), standard, limited=None)
 
 
 def by_straight_lines(plan: Plan, progress: Progress | None = None) -> ByStraightLines:

@@ -42,6 +42,9 @@ class Fewest:
         Where they could stand.
     among : str
         Which places were compared: "these sites"; "" if facilities may stand anywhere.
+    best : float
+        If no number is enough: how far somebody still has to go with a facility at every place that was compared. 0 if
+        that is not known.
     """
 
     reach: float
@@ -49,6 +52,12 @@ class Fewest:
     bound: int
     lonlat: Floats
     among: str = ""
+    best: float = 0.0
+
+    @property
+    def possible(self) -> bool:
+        """Whether any number can be enough, as far as is known."""
+        return self.best <= self.reach
 
     @property
     def proved(self) -> bool:
@@ -92,7 +101,8 @@ def fewest_facilities(
     Raises
     ------
     UnreachableError
-        If somebody lives farther than that from every place where a facility may stand.
+        If somebody has no route to any place where a facility may stand. If there is one and it is too long, the result
+        says so: `possible` is False and `best` is the distance that can be kept.
 
     Examples
     --------
@@ -119,15 +129,15 @@ def _on_spots(task: Task, reach: float, seconds: float) -> Fewest:
     spots = spots_for(task, fixed)
     table = table_for(task, home, spots, fixed, 0.0, 0.4)
     columns = np.arange(len(spots), table.shape[1])
-    try:
-        found = fewest_sites(
-            table, reach, sample_weight=home.weights, fixed_sites=columns, seconds=seconds,
-            progress=part(task.report, 0.4, 0.9),
-        )  # fmt: skip
-    except UnreachableError as error:
-        raise unreachable(
-            home, error.rows, f"{_where(spots)} within {reach:,.6g} {task.rules.unit}"
-        ) from None
+    nearest = np.where(home.weights > 0, table.min(axis=1), 0.0)
+    if np.isinf(nearest).any():
+        raise unreachable(home, np.flatnonzero(np.isinf(nearest)), _where(spots))
+    if nearest.max() > reach:
+        return Fewest(reach, None, 0, np.empty((0, 2)), spots.among, float(nearest.max()))
+    found = fewest_sites(
+        table, reach, sample_weight=home.weights, fixed_sites=columns, seconds=seconds,
+        progress=part(task.report, 0.4, 0.9),
+    )  # fmt: skip
     return _with_room(task, Fewest(reach, found.number, found.bound, spots.lonlat[found.sites], spots.among),
                       table, spots, columns)  # fmt: skip
 

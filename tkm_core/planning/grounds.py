@@ -6,6 +6,7 @@ import numpy as np
 
 from tkm_core.arrays import Floats, Ints
 from tkm_core.planning.serving import Known
+from tkm_core.sites import told_gap
 
 PROVED = 1e-8  # relative gap at which a plan counts as proven best
 
@@ -50,17 +51,15 @@ class Grounds:
         return np.divide(below, self.cost, out=np.zeros_like(below), where=self.cost > 0)
 
     def proof(self, i: int) -> str:
-        """What is proven about the plan at setting i, as a sentence; "" if nothing is."""
+        """What is proven about the plan at setting i, as a sentence; "" if nothing is.
+
+        The bound is about the cost at this setting. Another setting may still have a shorter average and no longer
+        trip: see `Plan.dominated`.
+        """
         gap = self.gap
         if gap is None:
             return ""
-        if gap[i] <= PROVED:
-            return f"No plan on {self.among} is better."
-        percent = 100 * float(gap[i])
-        if percent >= 99.5:
-            return f"How much better another plan on {self.among} could be is not known yet."
-        shown = f"{percent:.0f}" if percent >= 9.95 else f"{percent:.2g}"
-        return f"No plan on {self.among} can be more than {shown} % better."
+        return told_gap(0.0 if gap[i] <= PROVED else float(gap[i]), self.among)
 
     def at(self, which: Ints) -> "Grounds":
         """The same for selected settings, which may repeat."""

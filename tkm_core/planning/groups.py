@@ -63,14 +63,14 @@ def by_group(plan: Plan, i: int, *, unit: str = "km") -> list[Group]:
         return []
     codes, names = pd.factorize(pd.Series(labels, dtype=object))
     codes = np.where(codes < 0, len(names), codes)
-    after, before = plan.evaluation(i), plan.reference_evaluation()
-    decimals = distance_decimals(after, before, unit)
-    trips = [side.distance / METRES[unit] for side in (after, before)]
+    decimals = distance_decimals(plan.evaluation(i), plan.reference_evaluation(), unit)
+    found = plan.changes(i)
+    trips = [side / METRES[unit] for side in (found.after, found.before)]
     losing = trips[0] - trips[1] >= 0.5 * 10.0**-decimals
     groups = []
     for code in np.unique(codes[weights > 0]):
-        mine = (codes == code) & (weights > 0)
-        people = weights[mine]
+        mine = (codes[found.resident] == code) & (found.people > 0)
+        people = found.people[mine]
         average = [float(np.average(trip[mine], weights=people)) for trip in trips]
         farthest = [float(trip[mine].max()) for trip in trips]
         groups.append(

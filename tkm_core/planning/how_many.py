@@ -15,18 +15,23 @@ from tkm_core.planning.rules import FREE, Rules
 from tkm_core.planning.travel import ByTable
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents
+from tkm_core.wording import counted
 
 SAMPLE = 20_000  # the most residents; a random sample stands for more
 
 
 @dataclass(frozen=True)
 class Count:
-    """Measures of a plan with k new facilities, and of its reference, in metres."""
+    """Measures of a plan with k new facilities, and of its reference, in metres or minutes.
+
+    `limited` says whether facilities have limited room, so that not everyone goes to the nearest.
+    """
 
     k: int
     tilted: Mapping[str, float]
     reference: Mapping[str, float]
     against: Reference = AVERAGE
+    limited: bool = False
 
 
 def measure(plan: Plan, t: float, standard: float | None = None) -> Count:
@@ -38,6 +43,7 @@ def measure(plan: Plan, t: float, standard: float | None = None) -> Count:
         _measures(plan.evaluation(i, standard)),
         _measures(plan.reference_evaluation(standard)),
         plan.reference,
+        plan.rules.limited,
     )
 
 
@@ -121,7 +127,10 @@ def compare_counts(
         def told(done: float, text: str, number: int = number, k: int = k) -> None:
             """Progress of one k as progress of all."""
             if progress is not None:
-                progress((number + done) / len(counts), f"k = {k}: {text}")
+                progress(
+                    (number + done) / len(counts),
+                    f"{counted(k, 'facility', 'facilities')}, {text[:1].lower()}{text[1:]}",
+                )
 
         try:
             if plan_for is None:

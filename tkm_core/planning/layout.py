@@ -58,8 +58,13 @@ class Layout(Shown):
 
     @property
     def is_today(self) -> bool:
-        """Whether nothing is opened and nothing closed: the plan is what is there today."""
-        return self.k == 0 and not self.closed and not self.existing.pinned
+        """Whether nothing is opened, closed or limited: the plan is what is there today."""
+        return self.k == 0 and not self.closed and not self.existing.pinned and not self.rules.limited
+
+    @property
+    def only_adds(self) -> bool:
+        """Whether the reference is today and the plan neither closes nor limits anything: nobody can travel farther."""
+        return self.reference.kind == "today" and not self.closed and not self.rules.limited
 
     @property
     def kept(self) -> list[int]:
@@ -120,7 +125,7 @@ class Layout(Shown):
         return None if self.grounds is None else self.grounds.gap
 
     def proof(self, i: int) -> str:
-        """What is proven about the plan at setting i: "No plan on these sites can be more than 0.3 % better."."""
+        """What is proven about the cost of the plan at setting i, in a sentence; "" if nothing is."""
         return "" if self.grounds is None or not self.k else self.grounds.proof(i)
 
     @property

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from tkm_core.arrays import Floats, Ints
+from tkm_core.arrays import Floats
 from tkm_core.clustering import TiltedPath
-from tkm_core.evaluation import Evaluation, at_standard
+from tkm_core.evaluation import Changes, Evaluation, Trips, at_standard, compare_trips
 from tkm_core.planning.layout import Layout
-from tkm_core.planning.serving import Trips
 from tkm_core.planning.trade_off import Curve, trade_off
 from tkm_core.progress import Progress
 
 SAMPLED = 20_000  # residents from which the scale of the map of gains and losses is found
+FULL = 1e-9  # share of all people by which a facility may be over full, for rounding
 KEPT_ROWS = 600_000  # residents times evaluations that a plan caches: about 15 MB
 
 
@@ -64,7 +64,7 @@ class Measured(Layout):
     @cached_property
     def _evaluate_baseline(self) -> Callable[[float | None], Evaluation]:
         """Cached evaluations of the lowest-average plan."""
-        return self._kept(lambda standard: self._measure(self.baseline_xy, 0.0, standard, limited=False))
+        return self._kept(lambda standard: self._measure(self.baseline_xy, 0.0, standard))
 
     @cached_property
     def _evaluate_today(self) -> Callable[[float | None], Evaluation | None]:
@@ -78,32 +78,53 @@ class Measured(Layout):
         """Cached evaluations of the reference."""
         if self.reference.kind == "average":
             return self._evaluate_baseline
-        return self._kept(lambda standard: self._measure(self.reference_xy, 0.0, standard, limited=False))
+        return self._kept(
+            lambda standard: self._measure(self.reference_xy, standard=standard, **self._reference_room)
+        )
+
+    @property
+    def _reference_room(self) -> dict[str, Any]:
+        """How people are shared out in the reference.
+
+        Today is what people do now, whatever the limits of the plan; a saved plan has its own limits, or none; the
+        facilities of other methods have those of the plan if they are enough for everyone.
+        """
+        kind, room = self.reference.kind, self.reference.room
+        if kind == "saved" and room is not None:
+            return {"limited": None, "room": room, "t": self.reference.t}
+        return {"limited": {"average": True, "straight": None}.get(kind, False)}
+
+    @property
+    def reference_fits(self) -> bool:
+        """Whether the reference has room for everyone; there are no limits today, nor in a saved plan without any."""
+        how = self._reference_room
+        return how["limited"] is not None or self.serving.fits(
+            self.reference_xy, how.get("t", 0.0), how.get("room")
+        )
+
+    def overfull_today(self) -> int:
+        """How many of today's facilities would be over full at the limits of the plan, if nobody went elsewhere."""
+        found, room = self.today, self.serving.room(self.today_xy) if self.n_today else None
+        if found is None or room is None:
+            return 0
+        return int((found.population > np.asarray(room.most) + FULL * self.people).sum())
 
     def _kept(self, measure: Callable[..., Evaluation], keep: int = 2) -> Callable[..., Evaluation]:
         """The same function with a cache. Its last argument is a service standard; one measuring serves all of them."""
         once = lru_cache(maxsize=keep)(lambda *what: measure(*what, None))
 
         def found(*what: Any) -> Evaluation:
-            """An evaluation for a standard; measured for it alone where the people of a place are split up."""
+            """An evaluation for a standard."""
             *which, standard = what
-            if self.rules.limited:
-                return measure(*what)
             return at_standard(once(*which), standard, self.residents.weights)
 
         return lru_cache(maxsize=keep)(found)
 
     def _measure(
-        self,
-        centers: Floats,
-        t: float,
-        standard: float | None,
-        *,
-        places: Ints | None = None,
-        limited: bool = True,
+        self, centers: Floats, t: float = 0.0, standard: float | None = None, **how: Any
     ) -> Evaluation:
-        """Evaluate facilities anywhere on the map by the rules of the plan."""
-        return self.serving.evaluate(centers, t, standard, places=places, limited=limited)
+        """Evaluate facilities anywhere on the map by the rules of the plan; options as in `Serving.evaluate`."""
+        return self.serving.evaluate(centers, t, standard, **how)
 
     @property
     def curve(self) -> Curve:
@@ -132,7 +153,7 @@ class Measured(Layout):
             def measure(at: int, sites: Floats) -> Evaluation:
                 """Evaluate one setting of the path, or the lowest-average plan after the last."""
                 if at == len(settings):
-                    return self._measure(sites, 0.0, standard, limited=False)
+                    return self._measure(sites, 0.0, standard)
                 return self._measure(
                     sites, float(path.t[settings[at]]), standard, places=self.places(settings[at])
                 )
@@ -143,15 +164,46 @@ class Measured(Layout):
         )  # fmt: skip
 
     def trips(self, i: int) -> Trips:
-        """Where everyone goes at setting i and how far: all that tables and questions about many settings need."""
+        """Who goes where at setting i: all that tables and questions about many settings need."""
         return self.serving.trips(self.centers_xy(i), float(self.t[i]), places=self.places(i))
 
     def reference_trips(self) -> Trips:
-        """Where everyone goes in the reference, and how far."""
-        return self.serving.trips(self.reference_xy, limited=False)
+        """Who goes where in the reference."""
+        return self.serving.trips(self.reference_xy, **self._reference_room)
+
+    def changes(self, i: int) -> Changes:
+        """How far people go at setting i and in the reference."""
+        people = self.residents.weights
+        return compare_trips(self.reference_evaluation().trips(people), self.evaluation(i).trips(people))
+
+    def farthest_corner(self, i: int) -> float:
+        """The longest trip at setting i from any corner of an area, in metres by straight lines."""
+        return self._farthest_corner(self.evaluation(i).trips(self.residents.weights), self.centers_xy(i))
+
+    def reference_farthest_corner(self) -> float:
+        """The same in the reference."""
+        trips = self.reference_evaluation().trips(self.residents.weights)
+        return self._farthest_corner(trips, self.reference_xy)
+
+    def _farthest_corner(self, trips: Trips, sites: Floats) -> float:
+        """The longest trip from any corner of an area to the facilities that serve it."""
+        xy, row = self.residents.corners
+        longest = float(trips.distance[trips.people > 0].max())
+        for j in np.unique(trips.facility[trips.people > 0]):
+            mine = trips.resident[(trips.facility == j) & (trips.people > 0)]
+            corners = xy[np.isin(row, mine)]
+            longest = max(longest, float(np.linalg.norm(corners - sites[j], axis=1).max(initial=0.0)))
+        return longest
+
+    @property
+    def corner_reach(self) -> float:
+        """How far the corners of inhabited areas are at most from the points at which their people are counted."""
+        xy, row = self.residents.corners
+        apart = np.linalg.norm(xy - self.residents.xy[row], axis=1)
+        return float(apart[self.residents.weights[row] > 0].max(initial=0.0))
 
     def change(self, i: int) -> Floats:
-        """Metres or minutes each resident gains (+) or loses (-) at setting i against the reference, shape (n,)."""
+        """Metres or minutes each place gains (+) or loses (-) on average at setting i, against the reference."""
         return self.reference_evaluation().distance - self.evaluation(i).distance
 
     @cached_property

@@ -174,7 +174,7 @@ def judge_by_rules(plan: Plan, solution: Solution, *, t: float, standard: float 
     lonlat = home.to_lonlat(home.to_xy(solution.centers))
     new = len(lonlat) - plan.n_existing
     lonlat[:new] = put_where_allowed(lonlat[:new], home, plan.rules)
-    found = plan.serving.evaluate(home.lonlat_to_xy(lonlat), t, standard, limited=False)
+    found = plan.serving.evaluate(home.lonlat_to_xy(lonlat), t, standard, limited=None)
     centers = scaled_sites(home, lonlat)
     return Compared(
         solution.method, t if method.has_dial else None, replace(solution, centers=centers), found

@@ -122,13 +122,16 @@ def place_on_sites(task: Task) -> Placed:
         chosen = _Chosen(better.lonlat, np.full(len(better.lonlat), -1), np.full(len(better.lonlat), np.inf),
                          better.sites, better.cost / scale**2)  # fmt: skip
         bound = np.minimum(bound, chosen.cost)
-    remarks = spots.remarks
+    remarks, among = spots.remarks, spots.among
+    if rules.equal_groups:
+        among = f"{among}, with every group counting the same,"
     if shortened:
+        among = f"{among}, for the {len(crowd):,} cells that stand for the residents,"
         remarks += (
             f"They were placed for {len(crowd):,} cells that stand for the residents, and measured for all.",
         )
     grounds, centers = _stand(task, chosen, fixed, scale, spots.lonlat[usual])
-    grounds = replace(grounds, cost=chosen.cost, bound=bound, among=spots.among, remarks=remarks)
+    grounds = replace(grounds, cost=chosen.cost, bound=bound, among=among, remarks=remarks)
     arrangement = _arrangements(chosen.sites)
     path = measured_path(task, settings, centers, grounds, arrangement, part(report, 0.95, 1.0))
     return _thinned(task, Placed(path, grounds, centers[0]), wanted, asked, task.scaled(spots.lonlat[usual]))
@@ -324,7 +327,7 @@ def _thinned(task: Task, placed: Placed, wanted: Floats, asked: Bools, usual: Fl
         found = serving.evaluate(task.residents.to_xy(path.centers[i]), float(path.t[i]), places=places)
         return found.mean_distance, found.largest_distance
 
-    baseline, made = path.centers[0], f"the best found at t = 0 on {grounds.among}"
+    baseline, made = path.centers[0], f"the best found at t = 0 on {grounds.among}".rstrip(",")
     if not task.rules.limited:
         other = np.concatenate([usual, task.fixed])
         if serving.reaches_all(task.residents.to_xy(other)):

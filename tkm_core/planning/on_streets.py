@@ -107,7 +107,9 @@ def refined(
     plans = [[int(junction[column]) for column in row[:k]] for row in sites]
     found: dict[tuple[int, ...], Floats] = {}
     for i, t in enumerate(tilts):
-        report(i / len(tilts), f"Looking at neighbouring junctions, stop {i + 1} of {len(tilts)}")
+        report(
+            i / len(tilts), f"Looking at neighbouring junctions, setting {i + 1} of {len(tilts)} of the dial"
+        )
         starts = [plans[i], *([plans[i - 1]] if i else [])]
         costs = [_cost(ways, start, kept, weights, live, t) for start in starts]
         plans[i] = _descend(ways, starts[int(np.argmin(costs))], kept, weights, live, float(t))

@@ -15,7 +15,7 @@ from tkm_core.planning.grounds import Grounds
 from tkm_core.planning.rules import Rules
 from tkm_core.planning.serving import Known, Serving
 from tkm_core.planning.trade_off import gather
-from tkm_core.planning.travel import ByTable
+from tkm_core.planning.travel import AlongStreets, ByTable
 from tkm_core.progress import Progress, part
 from tkm_core.residents import Residents
 from tkm_core.sites import capacity_path, distance_scale, zone_path
@@ -60,6 +60,10 @@ class Task:
     random_state: int
     report: Progress
     prove: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rules.travel, AlongStreets):
+            self.rules.travel.check(self.residents)
 
     def settings(self, stops: Callable[[], Floats]) -> tuple[Floats, Bools]:
         """The settings of the dial, and which of them were asked for."""
@@ -140,7 +144,7 @@ def place_on_map(task: Task) -> Placed:
     if room is not None:
         found = capacity_path(
             points, task.k, room, t=settings, sample_weight=weights,
-            fixed_centers=task.fixed if len(task.fixed) else None, random_state=task.random_state,
+            fixed_centers=task.fixed if len(task.fixed) else None, scale=1.0, random_state=task.random_state,
             progress=part(report, 0.1, 0.8),
         )  # fmt: skip
         centers, made = found.centers, "the best found at t = 0 with the same limits"
@@ -148,7 +152,7 @@ def place_on_map(task: Task) -> Placed:
         zones = [_on_map(task, one) for one in (task.rules.only_in, task.rules.not_in)]
         held = zone_path(
             points, task.k, only_in=zones[0], not_in=zones[1], t=settings, sample_weight=weights,
-            fixed_centers=task.fixed if len(task.fixed) else None, random_state=task.random_state,
+            fixed_centers=task.fixed if len(task.fixed) else None, scale=1.0, random_state=task.random_state,
             progress=part(report, 0.1, 0.9),
         )  # fmt: skip
         centers, made = held.centers, "the best found at t = 0 in the same zones"

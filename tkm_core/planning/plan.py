@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import shapely
 
-from tkm_core.evaluation import Evaluation
+from tkm_core.clustering import city_cost
 from tkm_core.planning import areas
 from tkm_core.planning.dial import chosen_between, stop_between
 from tkm_core.planning.grounds import PROVED
@@ -85,6 +85,27 @@ class Plan(Measured):
         other.__dict__.update(kept)
         return other
 
+    def as_reference(self, i: int, title: str) -> Reference:
+        """Setting i as a reference for other plans for the same residents, with the room that its facilities have.
+
+        Parameters
+        ----------
+        i : int
+        title : str
+            What the plan is called.
+
+        Returns
+        -------
+        Reference
+        """
+        room = self.serving.room(self.centers_xy(i), self.places(i))
+        most, least = (
+            ((), ())
+            if room is None
+            else (tuple(np.asarray(room.most).tolist()), tuple(np.asarray(room.least).tolist()))
+        )
+        return Reference("saved", title, self.centers_lonlat(i), most=most, least=least, t=float(self.t[i]))
+
     def with_stop(self, t: float) -> "Plan":
         """The same plan with t added to the settings of the dial, found from the neighbouring settings.
 
@@ -119,22 +140,22 @@ class Plan(Measured):
         path, settings = chosen_between(self.path, t, lambda i: self.cost_at(i, t))
         grounds = self.grounds.at(settings)
         at = int(np.flatnonzero(path.t == t)[0])
-        found = self._at(int(settings[at]), t)
+        i = int(settings[at])
+        found = self._measure(self.centers_xy(i), t, None, places=self.places(i))
         for name in ("tilted_sse", "sse", "city_cost"):
             getattr(path, name)[at] = getattr(found, name) / self.scale**2
         if grounds.cost is not None and grounds.bound is not None:
-            grounds.cost[at] = path.city_cost[at]
+            grounds.cost[at] = self.cost_at(i, t)
             # a bound at a smaller t also holds at a larger one
             grounds.bound[at] = grounds.bound[at - 1] if at else 0.0
         return replace(self, path=path, grounds=grounds, _curves={}, _stops={})
 
     def cost_at(self, i: int, t: float) -> float:
-        """City-wide cost at t of the facilities of setting i, in units of ``scale`` squared."""
-        return self._at(i, t).city_cost / self.scale**2
-
-    def _at(self, i: int, t: float) -> Evaluation:
-        """Every measure of the facilities of setting i, at another t."""
-        return self._measure(self.centers_xy(i), t, None, places=self.places(i))
+        """City-wide cost at t of the facilities of setting i, counted as in placing, in units of ``scale`` squared."""
+        trips = self.serving.trips(self.centers_xy(i), t, places=self.places(i))
+        people = self.rules.people(self.residents) if self.rules.equal_groups else trips.people
+        lived = people > 0
+        return float(city_cost((trips.distance[lived] / self.scale) ** 2, people[lived], t))
 
     def _measured_with(self, known: Curve, other: "Plan", t: float) -> Curve:
         """The trade-off curve with one more setting, without measuring the others again."""

@@ -109,7 +109,8 @@ def excesses(plan: "Plan") -> Floats:
     tilts = plan.t / plan.scale**2
     costs = np.empty((len(plan), len(plan)))
     for j in range(len(plan)):
-        f, weights = _distribution(plan.trips(j).distance ** 2, plan.residents.weights)
+        trips = plan.trips(j)
+        f, weights = _distribution(trips.distance**2, trips.people)
         costs[:, j] = [city_cost(f, weights, float(t)) for t in tilts]
     own = np.diag(costs)[:, None]
     more = np.maximum(costs - own, 0.0)

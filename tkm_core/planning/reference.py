@@ -6,6 +6,7 @@ import numpy as np
 
 from tkm_core.arrays import Floats
 from tkm_core.residents import Existing
+from tkm_core.sites import Capacity
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +24,10 @@ class Reference:
         Facilities of a saved plan in degrees, longitude first.
     made : str
         How the lowest-average plan was made; it does not matter for equality.
+    most, least : tuple of float
+        The room of each facility of a saved plan; empty if it was not limited, and everyone goes to the nearest.
+    t : float
+        The setting of a saved plan, by which people are shared out where its room is limited.
 
     Examples
     --------
@@ -38,6 +43,9 @@ class Reference:
     title: str = ""
     lonlat: Floats = field(default_factory=lambda: np.empty((0, 2)))
     made: str = "k-means++"
+    most: tuple[float, ...] = ()
+    least: tuple[float, ...] = ()
+    t: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in WORDS:
@@ -46,6 +54,14 @@ class Reference:
         if self.kind == "saved" and not len(self.lonlat):
             msg = "A saved plan without facilities is nothing to compare with."
             raise ValueError(msg)
+        if self.most and not len(self.most) == len(self.least) == len(self.lonlat):
+            msg = f"A saved plan with {len(self.lonlat)} facilities needs the room of each of them."
+            raise ValueError(msg)
+
+    @property
+    def room(self) -> Capacity | None:
+        """The room of each facility of a saved plan; None if it is not limited."""
+        return Capacity(self.most, self.least) if self.most else None
 
     @property
     def words(self) -> str:
@@ -79,9 +95,16 @@ class Reference:
         return hash(self._key)
 
     @property
-    def _key(self) -> tuple[str, str, bytes]:
+    def _key(self) -> tuple[object, ...]:
         """What makes two references equal."""
-        return self.kind, self.title, self.lonlat.tobytes()
+        return (
+            self.kind,
+            self.title,
+            self.lonlat.tobytes(),
+            self.most,
+            self.least,
+            self.t if self.most else 0.0,
+        )
 
 
 WORDS = {

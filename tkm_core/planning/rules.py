@@ -176,6 +176,26 @@ class Rules:
             most = np.where(np.isfinite(own), own, most)
         return Capacity(most, np.minimum(self.least, most))
 
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Each rule in a word or two, for the names of files; none for a free plan.
+
+        Examples
+        --------
+        >>> Rules(sites=Sites(np.array([[1.4, 43.6]])), capacity=Capacity(60_000), equal_groups=False).tags
+        ('sites', 'at-most-60000')
+        """
+        said = {
+            "-".join(self.travel.words.split()): not self.straight,
+            "sites": self.sites is not None,
+            "zones": self.zoned,
+            f"at-least-{self.least:.12g}": self.least > 0,
+            f"at-most-{self.most:.12g}": math.isfinite(self.most),
+            "room-of-sites": self.sites is not None and self.sites.capacity is not None,
+            "equal-groups": self.equal_groups,
+        }
+        return tuple(tag for tag, follows in said.items() if follows)
+
     def sentences(self, people: str = "people") -> tuple[str, ...]:
         """Each rule as a plain sentence; none for a free plan.
 

@@ -2,30 +2,24 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial import cKDTree
 
-from tkm_core.arrays import Bools, Floats, Ints, Labels
+from tkm_core.arrays import Bools, Floats, Ints
 from tkm_core.clustering import served
-from tkm_core.evaluation import Evaluation, evaluate, evaluate_distances
+from tkm_core.evaluation import Evaluation, Trips, evaluate, evaluate_distances
 from tkm_core.planning.rules import FREE, Rules
 from tkm_core.residents import Residents
-from tkm_core.sites import UnreachableError, share_out
+from tkm_core.sites import Capacity, UnreachableError, share_out
 from tkm_core.wording import counted, listed
 
 SAME_PLACE = 0.5  # metres: places nearer to each other than this are the same
 NAMED = 5  # residents named in a message
+ROUNDING = 1e-12  # share of a place's people that is rounding, not people
 NOBODY: Ints = np.empty(0, np.int64)
-
-
-class Trips(NamedTuple):
-    """The facility that serves each resident, and how far it is, both of shape (n,)."""
-
-    labels: Labels
-    distance: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +79,8 @@ class Serving:
         *,
         places: Ints | None = None,
         neighbourhood: Floats | None = None,
-        limited: bool = True,
+        limited: bool | None = True,
+        room: Capacity | None = None,
     ) -> Evaluation:
         """Every measure of facilities, in metres or minutes.
 
@@ -101,8 +96,11 @@ class Serving:
             Their indices among the known places.
         neighbourhood : ndarray of shape (n,), optional
             As in `evaluate`; only for straight lines.
-        limited : bool
-            Whether facilities must have room for everyone; otherwise, if room is short, all go to the nearest.
+        limited : bool or None
+            Whether facilities have only the room that the rules give them. False: everyone goes to the nearest. None:
+            they have if that is enough for everyone (see `fits`).
+        room : Capacity, optional
+            The room of each facility, if it is not that of the rules.
 
         Raises
         ------
@@ -110,7 +108,7 @@ class Serving:
             If somebody cannot reach any of the facilities.
         """
         home = self.residents
-        if self.plain:
+        if self.plain and room is None:
             return evaluate(
                 home.xy, xy, t=t / home.scale**2, sample_weight=home.weights, standard=standard,
                 neighbourhood=neighbourhood,
@@ -118,36 +116,39 @@ class Serving:
         apart = self.distances(xy, places)
         labels, far = self._nearest(apart)
         options: dict[str, Any] = {"t": t / self.scale**2, "n_facilities": len(xy), "standard": standard}
-        shares = self._shares(apart, xy, places, t, limited=limited) if self.rules.limited else None
-        if shares is None:
+        shared = None
+        room = self.room(xy, places) if room is None else room
+        if room is not None and limited is not False:
+            shared = self._shared(apart, room, t, required=limited is True)
+        if shared is None:
             return evaluate_distances(far, labels, sample_weight=home.weights, **options)
-        shares[~shares.any(axis=1), :] = 0.0
-        row, facility = np.nonzero(shares)
-        empty = np.setdiff1d(np.arange(len(home)), row)
-        row, facility = np.append(row, empty), np.append(facility, labels[empty])
-        part = np.append(
-            shares[row[: len(row) - len(empty)], facility[: len(row) - len(empty)]], np.zeros(len(empty))
-        )
-        people = part * home.weights[row]
-        ways = np.where(part > 0, apart[row, facility], far[row])
-        found = evaluate_distances(ways, facility, sample_weight=people, **options)
-        labels[shares.any(axis=1)] = shares.argmax(axis=1)[shares.any(axis=1)]
-        mean = np.where(shares.any(axis=1), np.bincount(row, part * ways, len(home)), far)
-        return replace(found, labels=labels.astype(np.int32), distance=mean)
+        split = _trips(shared, apart, labels, far)
+        found = evaluate_distances(split.distance, split.facility, sample_weight=split.people, **options)
+        mean = np.divide(
+            np.bincount(split.resident, split.people * split.distance, len(home)), home.weights,
+            out=far.copy(), where=home.weights > 0,
+        )  # fmt: skip
+        most = np.where(home.weights > 0, shared.argmax(axis=1), labels)
+        return replace(found, labels=most.astype(np.int32), distance=mean, split=split)
 
-    def trips(self, xy: Floats, t: float = 0.0, *, places: Ints | None = None, limited: bool = True) -> Trips:
-        """Where everyone goes and how far, as `evaluate` says it; of straight lines without measuring anything else.
+    def trips(self, xy: Floats, t: float = 0.0, *, room: Capacity | None = None, **how: Any) -> Trips:
+        """Who goes where, as `evaluate` says it; of straight lines without measuring anything else.
 
         Parameters
         ----------
-        xy, t, places, limited
+        xy, t, room, **how
             As in `evaluate`.
         """
-        if not self.plain:
-            found = self.evaluate(xy, t, places=places, limited=limited)
-            return Trips(found.labels, found.distance)
-        labels, f, unit = served(self.residents.xy, xy, self.residents.weights > 0)
-        return Trips(labels, np.sqrt(f) * unit)
+        people = self.residents.weights
+        if not self.plain or room is not None:
+            return self.evaluate(xy, t, room=room, **how).trips(people)
+        labels, f, unit = served(self.residents.xy, xy, people > 0)
+        return Trips(np.arange(len(people)), labels.astype(np.int64), people, np.sqrt(f) * unit)
+
+    def fits(self, xy: Floats, t: float = 0.0, room: Capacity | None = None) -> bool:
+        """Whether these facilities have room for everyone."""
+        room = self.room(xy) if room is None else room
+        return room is None or self._shared(self.distances(xy), room, t, required=False) is not None
 
     def nearest(self, xy: Floats, rows: slice) -> Floats:
         """Distance to the nearest facility for some of the residents."""
@@ -206,23 +207,54 @@ class Serving:
             far = np.where(lost, far[~lost].max(), far)  # these rows have no people, so any number will do
         return labels, far
 
-    def _shares(
-        self, apart: Floats, xy: Floats, places: Ints | None, t: float, *, limited: bool
-    ) -> Floats | None:
-        """The part of each row's people that each facility serves; None if room is short and `limited` is False."""
+    def room(self, xy: Floats, places: Ints | None = None) -> Capacity | None:
+        """The room of each facility; None if it is not limited."""
         where = self._find(xy) if places is None else places
         own = np.full(len(xy), np.inf)
         if self.known is not None:
             own[where >= 0] = self.known.own[where[where >= 0]]
-        room = self.rules.room(len(xy), own)
+        return self.rules.room(len(xy), own)
+
+    def _shared(self, apart: Floats, room: Capacity, t: float, *, required: bool) -> Floats | None:
+        """How many people of each row each facility serves, shape (n, f); None if room is short and not `required`."""
+        people = self.residents.weights
         try:
-            return share_out(apart, room, t=t / self.scale**2, sample_weight=self.residents.weights)  # type: ignore[arg-type]
+            shares = share_out(apart, room, t=t / self.scale**2, sample_weight=people)
         except UnreachableError:
             raise
         except ValueError:
-            if limited:
+            if required:
                 raise
             return None
+        return _exactly(shares * people[:, None], people)
+
+
+def _exactly(shared: Floats, people: Floats) -> Floats:
+    """The same without rounding errors: whole people where that is possible, and rows that add up."""
+    whole = shared.round()
+    near = 1e-6 * max(float(people.max()), 1.0)
+    if (np.abs(whole - shared) <= near).all() and (whole.sum(axis=1) == people).all():
+        return whole
+    shared = np.where(shared > ROUNDING * people[:, None], shared, 0.0)
+    rows, most = np.arange(len(shared)), shared.argmax(axis=1)
+    shared[rows, most] += people - shared.sum(axis=1)
+    return shared
+
+
+def _trips(shared: Floats, apart: Floats, labels: Ints, far: Floats) -> Trips:
+    """Who goes where, from how many people of each row each facility serves; empty rows go to the nearest."""
+    used = shared > 0
+    empty = np.flatnonzero(~used.any(axis=1))
+    used[empty, labels[empty]] = True
+    resident, facility = np.nonzero(used)
+    distance = apart[resident, facility]
+    # a place where nobody lives may have no way to anywhere
+    return Trips(
+        resident,
+        facility,
+        shared[resident, facility],
+        np.where(np.isfinite(distance), distance, far[resident]),
+    )
 
 
 def unreachable(residents: Residents, rows: Ints, what: str) -> UnreachableError:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from tkm_core.arrays import Floats, Ints
+from tkm_core.arrays import Bools, Floats, Ints
 from tkm_core.progress import Progress
-from tkm_core.residents import Residents
+from tkm_core.residents import Residents, keep_rows
 from tkm_core.sites import TravelTable
 from tkm_core.units import KINDS
 from tkm_core.wording import counted
@@ -22,8 +22,13 @@ if TYPE_CHECKING:
 
 MODES = {"walk": "on foot", "bicycle": "by bicycle", "car": "by car"}
 MEASURES = {"minutes": "min", "metres": "m"}
+MOST_FAR = 0.2  # share of the people who may live far from any street
 ELSEWHERE = 0.2  # degrees between the residents and the streets beyond which they belong to different cities
 DIRECTIONS = {"there": "from home to the facility", "back": "from the facility to the home"}
+
+
+class UncoveredError(ValueError):
+    """The streets cover too little of the city."""
 
 
 class Travel(Protocol):
@@ -175,6 +180,46 @@ class AlongStreets:
         return digest.hexdigest()
 
     def check(self, residents: Residents) -> None:
+        """Check that the streets are those of the residents' city and cover it.
+
+        Raises
+        ------
+        ValueError
+            If the streets are elsewhere.
+        UncoveredError
+            If more than a fifth of the people live more than 300 m from any street: their trips would be mostly
+            straight lines, which nobody can walk.
+        """
+        from tkm_core.streets import FAR
+
+        near = self.near(residents)
+        people, total = float(residents.weights[near].sum()), float(residents.weights.sum())
+        if people < (1 - MOST_FAR) * total:
+            msg = (
+                f"The streets of “{shown(self.streets.name)}” cover too little of the city: only {people:,.0f} of "
+                f"{total:,.0f} people ({100 * people / total:.0f} %) live within {FAR:.0f} m of a street, and "
+                f"{total - people:,.0f} do not. Take a road file of the whole city, or plan only for those near its "
+                "streets."
+            )
+            raise UncoveredError(msg)
+
+    def near(self, residents: Residents) -> Bools:
+        """Which residents live within 300 m of a street.
+
+        Raises
+        ------
+        ValueError
+            If the streets are elsewhere.
+        """
+        near = np.ones(len(residents), np.bool_)
+        near[self.joined(residents).far()] = False
+        return near
+
+    def cut(self, residents: Residents) -> Residents:
+        """The residents within 300 m of a street; the report counts the others."""
+        return keep_rows(residents, self.near(residents), "too far from any street")
+
+    def _refuse_elsewhere(self, residents: Residents) -> None:
         """Raise ValueError if the streets are those of another city."""
         streets = self.streets.lonlat
         middle = np.median(residents.lonlat, axis=0)
@@ -190,11 +235,13 @@ class AlongStreets:
 
     def joined(self, residents: Residents) -> "Joined":
         """The points where residents join the streets."""
-        self.check(residents)
-        if residents.fingerprint not in self._joined:
-            self._joined.clear()
-            self._joined[residents.fingerprint] = self.streets.join(residents.lonlat)
-        return self._joined[residents.fingerprint]
+        found = self._joined.get(residents.fingerprint)
+        if found is None:
+            self._refuse_elsewhere(residents)
+            found = self.streets.join(residents.lonlat)
+            self._joined.clear()  # one city at a time
+            self._joined[residents.fingerprint] = found
+        return found
 
     def table(
         self,

@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist
 
 from tkm_core.arrays import Ints
 from tkm_core.clustering import TiltedPath
+from tkm_core.evaluation import compare_trips
 from tkm_core.planning.plan import Plan
 
 
@@ -95,16 +96,14 @@ def moves(before: Plan, after: Plan) -> list[Move]:
     >>> moves(two, two), len(moves(two, three)) > 0
     ([], True)
     """
-    then, now = before.evaluation(0), after.evaluation(0)
-    pairs = same_facilities(before, after)
-    weights = before.residents.weights
-    moved = (pairs[now.labels] != then.labels) & (weights > 0)
-    gone, come = then.labels[moved].astype(np.int64), now.labels[moved].astype(np.int64)
-    ways, way = np.unique(np.column_stack([gone, come]), axis=0, return_inverse=True)
-    people = np.bincount(way.ravel(), weights[moved], minlength=len(ways))
-    metres = np.bincount(way.ravel(), ((now.distance - then.distance) * weights)[moved], minlength=len(ways))
-    found = [
+    people = before.residents.weights
+    found = compare_trips(before.evaluation(0).trips(people), after.evaluation(0).trips(people))
+    moved = (same_facilities(before, after)[found.now] != found.was) & (found.people > 0)
+    ways, way = np.unique(np.column_stack([found.was, found.now])[moved], axis=0, return_inverse=True)
+    counts = np.bincount(way.ravel(), found.people[moved], minlength=len(ways))
+    metres = np.bincount(way.ravel(), (-found.gain * found.people)[moved], minlength=len(ways))
+    moves = [
         Move(before.title(int(one)), after.title(int(other)), float(count), float(longer / count))
-        for (one, other), count, longer in zip(ways, people, metres, strict=True)
+        for (one, other), count, longer in zip(ways, counts, metres, strict=True)
     ]
-    return sorted(found, key=lambda move: (-move.people, move.before, move.after))
+    return sorted(moves, key=lambda move: (-move.people, move.before, move.after))

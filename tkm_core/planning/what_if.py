@@ -34,4 +34,4 @@ def moved(plan: Plan, i: int, j: int, lonlat: npt.ArrayLike, standard: float | N
     home = plan.residents
     centers = plan.centers_xy(i).copy()
     centers[j] = home.lonlat_to_xy(np.asarray(lonlat, dtype=np.float64))
-    return plan.serving.evaluate(centers, float(plan.t[i]), standard, limited=False)
+    return plan.serving.evaluate(centers, float(plan.t[i]), standard, limited=None)

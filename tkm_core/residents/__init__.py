@@ -1,5 +1,6 @@
 """Read residents, facilities, sites and zones from planners' files, check them, and project them to metres."""
 
+from tkm_core.residents.clipping import keep_rows
 from tkm_core.residents.columns import resolve
 from tkm_core.residents.coordinates import chosen_crs
 from tkm_core.residents.existing import MOST, Existing, nearby, read_existing, scaled_sites
@@ -10,7 +11,7 @@ from tkm_core.residents.loading import load_residents
 from tkm_core.residents.model import OWN, Residents, ResidentsError, crs_name
 from tkm_core.residents.numbers import guess_decimal
 from tkm_core.residents.opening import open_source
-from tkm_core.residents.projection import WGS84, local_crs, transform
+from tkm_core.residents.projection import WGS84, local_crs, survey, transform
 from tkm_core.residents.report import Column, Dropped, Report
 from tkm_core.residents.samples import SAMPLES, find_sample, load_sample, sample_meant
 from tkm_core.residents.sites import MOST_SITES, Sites, load_sites, read_sites
@@ -45,6 +46,7 @@ __all__ = [
     "find_sample",
     "from_wkb",
     "guess_decimal",
+    "keep_rows",
     "load_residents",
     "load_sample",
     "load_sites",
@@ -58,5 +60,6 @@ __all__ = [
     "resolve",
     "sample_meant",
     "scaled_sites",
+    "survey",
     "transform",
 ]

@@ -1,12 +1,14 @@
 """Polygons of a map file, simplified and in degrees, kept beside the point that stands for each."""
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import shapely
 from pyproj import CRS
 
-from tkm_core.arrays import Floats
+from tkm_core.arrays import Floats, Ints
 from tkm_core.residents import projection
 
 MOST_AREAS = 20_000  # more are drawn as points: so many outlines would cover the map
@@ -56,3 +58,18 @@ def areas_in_degrees(shapes: Shapes, lonlat: Floats, crs: CRS | None) -> pa.Arra
     if holds.mean() < FITTING:
         return None
     return pa.array(shapely.to_wkb(kept).tolist(), pa.binary())
+
+
+def outer_corners(areas: Shapes, to_xy: Callable[[Floats], Floats]) -> tuple[Floats, Ints]:
+    """The outer corners of areas in metres, shape (c, 2), and the row of each: no place of an area is farther away.
+
+    Examples
+    --------
+    >>> xy, row = outer_corners(np.array([None, shapely.box(0, 0, 1, 2)], dtype=object), lambda lonlat: lonlat)
+    >>> sorted(map(tuple, xy.tolist())), row.tolist()
+    ([(0.0, 0.0), (0.0, 2.0), (1.0, 0.0), (1.0, 2.0)], [1, 1, 1, 1])
+    """
+    hulls = shapely.convex_hull(areas)
+    corners, row = shapely.get_coordinates(hulls, return_index=True)
+    first = np.append(True, np.diff(row) != 0)  # a ring ends where it began
+    return np.asarray(to_xy(corners[~first])), row[~first].astype(np.int64)

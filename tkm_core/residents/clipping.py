@@ -1,5 +1,6 @@
-"""Clip residents to an area, given as a polygon, a layer of polygons or a file."""
+"""Clip residents to an area (a polygon, a layer of polygons or a file), or to some of their rows."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from tkm_core.arrays import Bools, Floats
 from tkm_core.residents import projection
 from tkm_core.residents.file_format import Asked
 from tkm_core.residents.formats import FORMATS
-from tkm_core.residents.model import ResidentsError
+from tkm_core.residents.model import Residents, ResidentsError, filter_labels
 from tkm_core.residents.opening import open_source
+from tkm_core.residents.report import Dropped
 
 POLYGONS = (3, 6)
 
@@ -74,3 +76,33 @@ def outside(lonlat: Floats, area: Any) -> Bools:
     shapely.prepare(area)
     placed = np.isfinite(lonlat).all(axis=1)
     return np.asarray(placed & ~shapely.intersects_xy(area, lonlat[:, 0], lonlat[:, 1]))
+
+
+def keep_rows(residents: Residents, keep: Bools, reason: str) -> Residents:
+    """Residents of some rows only; the report says how many others were left out, and why.
+
+    Examples
+    --------
+    >>> town = Residents.from_lonlat([[1.40, 43.60], [1.41, 43.61], [1.42, 43.62]], ids=["a", "b", "c"])
+    >>> part = keep_rows(town, np.array([True, False, True]), "far from any street")
+    >>> part.ids.tolist(), part.report.summary
+    (['a', 'c'], '3 rows read, 2 kept, 1 left out (33 %).')
+    """
+    left = Dropped(reason, int((~keep).sum()))
+    report = replace(
+        residents.report,
+        dropped=[*residents.report.dropped, left],
+        notes=[*residents.report.notes],
+        warnings=[*residents.report.warnings],
+    )
+    labels = {kind: filter_labels(part, keep) for kind, part in residents.labels.items()}
+    return Residents.build(
+        residents.lonlat[keep],
+        residents.weights[keep],
+        residents.name,
+        residents.source_crs,
+        report,
+        labels,
+        None if residents.index is None else residents.index[keep],
+        keep_suspect=True,
+    )

@@ -12,9 +12,22 @@ from tkm_core.residents.table import LOOK_AT, Table, unique_names, whole
 
 
 def as_frame(data: Any) -> pd.DataFrame | None:
-    """A DataFrame or GeoDataFrame as it is, a GeoSeries as a GeoDataFrame, None for anything else."""
+    """A table in memory as a DataFrame; None for anything else.
+
+    A DataFrame or GeoDataFrame stays as it is, a GeoSeries becomes a GeoDataFrame, and a table of another library
+    (Polars, PyArrow, DuckDB) comes over through Arrow.
+
+    Examples
+    --------
+    >>> as_frame(pa.table({"lon": [1.4], "lat": [43.6]})).columns.tolist()
+    ['lon', 'lat']
+    """
     if isinstance(data, pd.DataFrame):
         return data
+    if hasattr(data, "collect") and hasattr(data, "lazy"):  # a lazy frame of Polars
+        data = data.collect()
+    if hasattr(data, "__arrow_c_stream__") and not isinstance(data, pd.Series):
+        return pa.table(data).to_pandas()
     return data.to_frame("geometry") if isinstance(data, pd.Series) and hasattr(data, "crs") else None
 
 

@@ -16,6 +16,7 @@ from pyproj import CRS
 from tkm_core.arrays import Floats, Ints
 from tkm_core.notebooks import figure, html_table, quoted
 from tkm_core.residents import projection
+from tkm_core.residents.areas import outer_corners
 from tkm_core.residents.report import Report
 from tkm_core.residents.suspects import check_positions
 from tkm_core.spread import spread
@@ -177,7 +178,7 @@ class Residents:
         report.dropped.extend(dropped)
         if keep is not None:
             lonlat, people = lonlat[keep], people[keep]
-            labels = {kind: _kept(part, keep) for kind, part in labels.items()}
+            labels = {kind: filter_labels(part, keep) for kind, part in labels.items()}
             index = None if index is None else index[keep]
         report.rows_kept = len(lonlat)
         if len(lonlat) == 0:
@@ -298,6 +299,11 @@ class Residents:
         return None if stored is None else np.asarray(shapely.from_wkb(_as_objects(stored)))
 
     @cached_property
+    def corners(self) -> tuple[Floats, Ints]:
+        """The outer corners of all `areas` in metres, and the row of each."""
+        return outer_corners(np.array([]) if self.areas is None else self.areas, self.lonlat_to_xy)
+
+    @cached_property
     def outline(self) -> shapely.Geometry | None:
         """The union of all `areas`, in metres; None if there are none."""
         if self.areas is None:
@@ -345,10 +351,6 @@ class Residents:
         """`xy` about `origin` in units of `scale`: here t is a pure number; shape (n, 2)."""
         return (self.xy - self.origin) / self.scale
 
-    def farthest(self, distance: Floats) -> int:
-        """Row of the largest distance; places where nobody lives do not count."""
-        return int(np.argmax(np.where(self.weights > 0, distance, -1.0)))
-
     def to_xy(self, scaled: npt.ArrayLike) -> Floats:
         """Undo `scaled`: back to metres."""
         return np.asarray(scaled, dtype=np.float64) * self.scale + self.origin
@@ -369,7 +371,7 @@ def _as_labels(part: Any) -> pa.Array | Labels:
     return part if isinstance(part, pa.Array) else np.asarray(part, dtype=object)
 
 
-def _kept(part: pa.Array | Labels, keep: npt.NDArray[np.bool_]) -> pa.Array | Labels:
+def filter_labels(part: pa.Array | Labels, keep: npt.NDArray[np.bool_]) -> pa.Array | Labels:
     """The labels of the rows that are kept."""
     return part.filter(pa.array(keep)) if isinstance(part, pa.Array) else part[keep]
 

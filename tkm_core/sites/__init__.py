@@ -2,11 +2,11 @@
 
 from tkm_core.sites.capacity import Capacity
 from tkm_core.sites.cover import FewestSites, fewest_sites
-from tkm_core.sites.path import SitePath, site_path
+from tkm_core.sites.path import SitePath, site_path, told_gap
 from tkm_core.sites.plane import CapacityPath, capacity_path
 from tkm_core.sites.sharing import share_out
 from tkm_core.sites.table import UnreachableError, distance_scale
-from tkm_core.sites.travel import TravelTable, read_travel
+from tkm_core.sites.travel import TravelTable, read_travel, travel_rows
 from tkm_core.sites.zones import ZonePath, allowed, lattice, zone_path
 
 __all__ = [
@@ -25,5 +25,7 @@ __all__ = [
     "read_travel",
     "share_out",
     "site_path",
+    "told_gap",
+    "travel_rows",
     "zone_path",
 ]

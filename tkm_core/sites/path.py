@@ -92,15 +92,9 @@ class SitePath:
         """What is proven about the plan at t[i], as a sentence.
 
         >>> site_path([[1.0, 2.0], [3.0, 1.0]], 1, t=[0.0]).in_words(0)
-        'No plan on these sites is better.'
+        'No plan on these sites has a lower city-wide cost at this setting of the dial.'
         """
-        if self.proved[i]:
-            return "No plan on these sites is better."
-        percent = 100 * float(self.gap[i])
-        if percent >= 99.5:
-            return "How much better another plan on these sites could be is not known yet."
-        shown = f"{percent:.0f}" if percent >= 9.95 else f"{percent:.2g}"
-        return f"No plan on these sites can be more than {shown} % better."
+        return told_gap(0.0 if self.proved[i] else float(self.gap[i]))
 
     def improve(self, seconds: float = 30.0, *, progress: Progress | None = None) -> "SitePath":
         """The same path with tighter bounds, and with better plans if the proof finds some.
@@ -260,3 +254,31 @@ def _matched(sites: list[Ints], table: Table, k: int) -> Ints:
         _, slots = linear_sum_assignment(shared, maximize=True)
         numbered.append(np.concatenate([here[:k][slots], here[k:]]))
     return np.array(numbered)
+
+
+def told_gap(gap: float, among: str = "these sites") -> str:
+    """What is proven about a plan, as a sentence that says at what no other is better.
+
+    Parameters
+    ----------
+    gap : float
+        The largest share of its city-wide cost by which the plan could be improved.
+    among : str
+        Which plans the proof is about.
+
+    Examples
+    --------
+    >>> told_gap(0.0321)
+    'No plan on these sites has a city-wide cost more than 3.3 % lower at this setting of the dial.'
+    """
+    percent = 100 * gap
+    if percent <= 0:
+        return f"No plan on {among} has a lower city-wide cost at this setting of the dial."
+    if percent >= 99.5:
+        return (
+            f"How much lower the city-wide cost of another plan on {among} could be at this setting of the dial is not "
+            "known yet."
+        )
+    step = 1.0 if percent >= 10 else 0.1 if percent >= 1 else 0.01
+    shown = f"{math.ceil(percent / step - 1e-9) * step:g}"  # rounded up, so that it still holds
+    return f"No plan on {among} has a city-wide cost more than {shown} % lower at this setting of the dial."

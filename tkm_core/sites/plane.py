@@ -17,9 +17,11 @@ from tkm_core.clustering import (
     check_fixed,
     check_grid,
     check_points,
+    check_scale,
     check_weights,
     in_units_of,
     level_weights,
+    named_weights,
     tilt,
     tilted_mean,
     tilted_path,
@@ -77,10 +79,11 @@ class _Plane:
     room: Room
     rows: np.ndarray
     n: int
+    length: float = 1.0  # in which t is counted
 
     def tilt(self, t: float) -> float:
         """The setting t in the solver's coordinates."""
-        return tilt(t, self.frame.unit)
+        return tilt(t, self.frame.unit / self.length)
 
     def served(self, centers: Floats, t: float, warm: Warm | None = None) -> tuple[Floats, float]:
         """People of each place at each facility, and the city-wide cost."""
@@ -136,8 +139,9 @@ def capacity_path(
     capacity: Capacity | ArrayLike,
     *,
     t: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
     fixed_centers: ArrayLike | None = None,
+    scale: str | float | None = None,
     random_state: int | None = None,
     progress: Progress | None = None,
 ) -> CapacityPath:
@@ -154,10 +158,12 @@ def capacity_path(
         for both limits. A place's people may be split between facilities.
     t : array (s,), optional
         The dial; by default 0 and 60 geometric values from 0.01 to 100.
-    sample_weight : array (n,), optional
-        Population of each row.
+    sample_weight : array (n,) or str, optional
+        Population of each row, or the name of its column in the table X.
     fixed_centers : array (f, d), optional
         Existing facilities; they come after the new ones in ``centers``.
+    scale : "auto", float or None
+        The length in which t is counted; "auto": the spread of the residents; None: the unit of X.
     random_state : int, optional
         Makes the result repeatable.
     progress : callable(fraction, text), optional
@@ -173,22 +179,24 @@ def capacity_path(
     >>> sorted(path.centers[0].ravel().tolist()), sorted(np.bincount(path.labels(0)).tolist())
     ([0.5, 5.5], [2, 2])
     """
+    X, sample_weight = named_weights(X, sample_weight)
     points = check_points(X)
     people = check_weights(sample_weight, len(points))
     k = check_clusters(n_clusters, len(points))
     fixed = check_fixed(fixed_centers, points.shape[1])
     grid = check_grid(t)
+    length = check_scale(scale, points, people, grid)
     limits = as_capacity(capacity) or Capacity()
     size = k + len(fixed)
     rows = np.flatnonzero(people > 0)
     weights = level_weights(people[rows])
     room = Room.of(limits, size, float(people.sum()), float(weights.sum()), k, np.arange(k, size))
     frame = Frame.of(points[rows])
-    plane = _Plane(frame, frame.inside(points[rows]), weights, room, rows, len(points))
+    plane = _Plane(frame, frame.inside(points[rows]), weights, room, rows, len(points), length)
     report = never_falling(progress)
     free = tilted_path(
-        points, k, t=grid, criterion="city", sample_weight=sample_weight, fixed_centers=fixed_centers,
-        random_state=random_state, progress=part(report, 0.0, 0.2),
+        points, k, t=grid, criterion="city", sample_weight=people, fixed_centers=fixed_centers,
+        scale=length, random_state=random_state, progress=part(report, 0.0, 0.2),
     )  # fmt: skip
     order = np.argsort(grid, kind="stable")
     tilts = [plane.tilt(t) for t in grid[order]]

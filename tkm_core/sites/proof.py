@@ -90,7 +90,9 @@ class Proof:
                 return
             # far from the stops worked on, since prices are passed on; among those the smallest gap, which is quick
             i = min(rough or open_, key=lambda stop: (-self._apart(stop), self.gap(stop)))
-            deadline.text = f"Proving how good the plan is: stop {i + 1}, {100 * self.gap(i):.2g} % to go"
+            deadline.text = (
+                f"Proving how good the plan is, setting {i + 1} of the dial, {100 * self.gap(i):.2g} % to go"
+            )
             # also if it ends early: another stop may gain more
             self.looked.add(i)
             if not rough:

@@ -128,7 +128,7 @@ def walk(
         starts = FEWEST_STARTS
     best: dict[int, Found] = {}
     for a, i in enumerate(anchors):
-        report(0.5 * a / len(anchors), f"Searching at stop {i + 1} of {last + 1}")
+        report(0.5 * a / len(anchors), f"Searching, setting {i + 1} of {last + 1} of the dial")
         seeds = rng.integers(2**31, size=starts)
         begin = [search.start(number, np.random.default_rng(seed)) for number, seed in enumerate(seeds)]
         found: dict[int, Found] = {}

@@ -3,7 +3,7 @@
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,9 @@ class UnreachableError(ValueError):
     def __init__(self, message: str, rows: Ints) -> None:
         super().__init__(message)
         self.rows = rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.rows)  # a worker sends it back to whoever waits
 
 
 def check_distances(distances: ArrayLike, name: str = "distances") -> NDArray[np.floating]:

@@ -1,6 +1,8 @@
 """Read a planner's own table of distances or travel times, matched to residents and sites by name."""
 
+import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +29,8 @@ UNITS = {
 FROM = ("from", "origin", "origin_id", "from_id", "start", "resident")
 TO = ("to", "destination", "destination_id", "to_id", "end", "site")
 NAMED = 3  # names listed in a message
+MOST_COLUMNS = 25_000  # somewhat more than there can be sites
+FIRST = 1_000  # rows that are read to see whether a table is one
 NO_WAY = ("", "-", "na", "n/a", "nan", "none", "null", "inf", "infinity", "unreachable")
 
 
@@ -94,7 +98,7 @@ def read_travel(
     if unit not in UNITS:
         msg = f"The unit of a travel table must be one of {listed(list(UNITS))}, not {unit!r}."
         raise ValueError(msg)
-    frame = table if isinstance(table, pd.DataFrame) else _read(table)
+    frame = table if isinstance(table, pd.DataFrame) else _read(_text(table))
     rows, columns = _numbered(residents, "resident"), _numbered(sites, "site")
     starts, ends, texts, places = _pairs(frame, columns)
     row, column = (
@@ -136,18 +140,63 @@ def read_travel(
     )
 
 
-def _read(table: "str | Path | IO[Any]") -> "pd.DataFrame":
-    """Read a CSV file as text, with the delimiter that its heading suggests."""
-    import pandas as pd
+def travel_rows(table: "str | Path | IO[Any]") -> int:
+    r"""Count the rows of a travel table, of which only the first are read.
 
+    Parameters
+    ----------
+    table : a CSV file
+        As for `read_travel`.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be a travel table, whatever residents and sites are called.
+
+    Examples
+    --------
+    >>> travel_rows(io.StringIO("from,to,km\na,x,1\nb,x,2\n"))
+    2
+    """
+    text = _text(table)
+    first = _read(text, FIRST)
+    if len(first.columns) < 2:
+        msg = (
+            "The travel table has only one column; it needs the columns 'from', 'to' and the value, or the residents' "
+            "names and a column for each site."
+        )
+        raise ValueError(msg)
+    return max(text.rstrip().count("\n"), 0)
+
+
+def _text(table: "str | Path | IO[Any]") -> str:
+    """The content of a file as text."""
     try:
         raw = Path(table).read_bytes() if isinstance(table, str | Path) else table.read()
-        text = raw.decode("utf-8-sig") if isinstance(raw, bytes) else raw
-        heading = text.split("\n", 1)[0]
-        mark = max(",;\t", key=heading.count)
-        return pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False, sep=mark)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        return raw.decode("utf-8-sig") if isinstance(raw, bytes) else str(raw)
+    except UnicodeDecodeError as error:
         msg = f"The travel table cannot be read as CSV text: {error}."
+        raise ValueError(msg) from None
+
+
+def _read(text: str, rows: int | None = None) -> "pd.DataFrame":
+    """Read CSV with the delimiter that its heading suggests; only the first rows if so many are asked for."""
+    import pandas as pd
+
+    heading = text[: text.find("\n") if "\n" in text else len(text)]
+    mark = max(",;\t", key=heading.count)
+    if heading.count(mark) >= MOST_COLUMNS:
+        msg = f"The travel table has {heading.count(mark) + 1:,} columns; up to {MOST_COLUMNS:,} are read."
+        raise ValueError(msg)
+    try:
+        names = [name.strip() for name in next(csv.reader([heading.rstrip("\r")], delimiter=mark), [])]
+        twice = [name for name, many in Counter(names).items() if name and many > 1]
+        if twice:
+            msg = f"Several columns of the travel table are called {_some(twice)}; their names must differ."
+            raise ValueError(msg)
+        return pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False, sep=mark, nrows=rows)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error) as error:
+        msg = f"The travel table cannot be read as CSV text: {str(error).strip().rstrip('.')}."
         raise ValueError(msg) from None
 
 

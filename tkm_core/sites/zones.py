@@ -8,7 +8,14 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from tkm_core.arrays import Bools, Floats
-from tkm_core.clustering import check_centers, check_grid, check_points, check_weights
+from tkm_core.clustering import (
+    check_centers,
+    check_grid,
+    check_points,
+    check_scale,
+    check_weights,
+    named_weights,
+)
 from tkm_core.extras import needs_extra
 from tkm_core.progress import Progress, never_falling, part
 from tkm_core.sites.path import site_path
@@ -83,8 +90,9 @@ def zone_path(
     only_in: Any = None,
     not_in: Any = None,
     t: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
     fixed_centers: ArrayLike | None = None,
+    scale: str | float | None = None,
     mesh: float | None = None,
     random_state: int | None = None,
     progress: Progress | None = None,
@@ -101,11 +109,13 @@ def zone_path(
         Where facilities may be, and where not; in the coordinates of X.
     t : array (s,), optional
         The dial; by default 0 and 60 geometric values from 0.01 to 100.
-    sample_weight : array (n,), optional
-        Population of each row.
+    sample_weight : array (n,) or str, optional
+        Population of each row, or the name of its column in the table X.
     fixed_centers : array (f, 2), optional
         Existing facilities, and those pinned by hand; they may be anywhere, and come after the new ones in
         ``centers``.
+    scale : "auto", float or None
+        The length in which t is counted; "auto": the spread of the residents; None: the unit of X.
     mesh : float, optional
         Width of the finest lattice; by default a thousandth of the longest side of the allowed area.
     random_state : int, optional
@@ -125,19 +135,21 @@ def zone_path(
     >>> float(np.abs(path.centers[0]).max().round(1))
     1.0
     """
+    X, sample_weight = named_weights(X, sample_weight)
     points = check_points(X)
     if points.shape[1] != 2:
         msg = f"X has {points.shape[1]} column(s); zones need a map with two."
         raise ValueError(msg)
     people = check_weights(sample_weight, len(points))
     grid = check_grid(t)
+    tilts = grid / check_scale(scale, points, people, grid) ** 2
     fixed = np.empty((0, 2)) if fixed_centers is None else check_centers(fixed_centers, 2, "fixed_centers")
     report = never_falling(progress)
     low, high = _area(points[people > 0], only_in)
     coarse, width = _first_lattice(low, high, only_in, not_in, n_sites)
     distances = cdist(points, np.vstack([coarse, fixed]))
     path = site_path(
-        distances, n_sites, t=grid, sample_weight=people, fixed_sites=np.arange(len(coarse), len(coarse) + len(fixed)),
+        distances, n_sites, t=tilts, sample_weight=people, fixed_sites=np.arange(len(coarse), len(coarse) + len(fixed)),
         random_state=random_state, progress=part(report, 0.0, 0.6),
     )  # fmt: skip
     everywhere = np.vstack([coarse, fixed])
@@ -147,8 +159,8 @@ def zone_path(
         raise ValueError(msg)
     centers, cost = np.empty((len(grid), n_sites + len(fixed), 2)), np.empty(len(grid))
     reached = width
-    for i, value in enumerate(grid):
-        report(0.6 + 0.4 * i / len(grid), f"Refining at t = {dial_near(value)}")
+    for i, value in enumerate(tilts):
+        report(0.6 + 0.4 * i / len(grid), f"Refining at t = {dial_near(grid[i])}")
         centers[i], cost[i], reached = _refined(
             points, people, everywhere[path.sites[i]], n_sites, value, width, goal, only_in, not_in
         )

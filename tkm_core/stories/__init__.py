@@ -1,8 +1,10 @@
 """Stories: describe plans and comparisons in sentences."""
 
+from tkm_core.stories.clauses import Part, farthest_one
 from tkm_core.stories.how_many_story import impossible, one_more, tell_fewest
 from tkm_core.stories.methods_story import (
     RATIO,
+    beyond_standard,
     freedom,
     left_out,
     ratio_words,
@@ -11,7 +13,7 @@ from tkm_core.stories.methods_story import (
     sampling,
     verdict,
 )
-from tkm_core.stories.plan_story import Part, Story, facilities_text, tell_plan
+from tkm_core.stories.plan_story import Story, facilities_text, tell_plan
 from tkm_core.stories.portfolio_story import PortfolioStory, portfolio_story, tell_portfolio
 from tkm_core.stories.setting_story import (
     tell_budget,
@@ -29,7 +31,9 @@ __all__ = [
     "Part",
     "PortfolioStory",
     "Story",
+    "beyond_standard",
     "facilities_text",
+    "farthest_one",
     "freedom",
     "impossible",
     "left_out",

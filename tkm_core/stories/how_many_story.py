@@ -1,10 +1,11 @@
 """Describe in words what one more facility brings, and how many are needed."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
 from tkm_core.planning import Count, Fewest
-from tkm_core.units import METRES, WORDS
+from tkm_core.units import METRES, WORDS, shown_standard
 from tkm_core.wording import article, counted, ordinal, singular
 
 
@@ -42,11 +43,14 @@ def one_more(counts: Sequence[Count], k: int, *, unit: str, people: str, n_exist
     if k == 0:
         return f"{told}; {home} ends up {farthest} farther away."
     all_of_them = "Both" if k == 1 else f"All {k + 1}"
-    before = f"the {k} as they are" if k > 1 else "the one as it is"
-    return (
+    afresh = (
         f"{told}, but {home} ends up {farthest} farther away. {all_of_them} were placed afresh: at this setting of the "
-        f"dial the shorter trips of many outweigh that one. Adding a facility to {before} would make no trip longer."
+        "dial the shorter trips of many outweigh that one."
     )
+    if by_k[k].limited:
+        return afresh
+    before = f"the {k} as they are" if k > 1 else "the one as it is"
+    return f"{afresh} Adding a facility to {before} would make no trip longer."
 
 
 def tell_fewest(found: Fewest, *, unit: str, people: str, n_existing: int = 0) -> str:
@@ -61,10 +65,20 @@ def tell_fewest(found: Fewest, *, unit: str, people: str, n_existing: int = 0) -
     >>> tell_fewest(Fewest(15.0, 8, 6, nowhere, "these sites"), unit="min", people="residents")
     '8 facilities on these sites are enough to bring every resident within 15 min; it is proven that 5 are too few.
     Whether 6 or 7 would do is not known.'
+    >>> tell_fewest(Fewest(4_000.0, None, 0, nowhere, "these sites", 4_251.0), unit="km", people="homes")
+    'No number of facilities on these sites can bring every home within 4 km. With all of them open, the farthest home
+    still has 4.26 km to go: allow that much, or add places nearer to it.'
     """
-    within = f"bring every {singular(people)} within {found.reach / METRES[unit]:,.6g} {unit}"
+    within = f"bring every {singular(people)} within {shown_standard(found.reach, unit):,.6g} {unit}"
     new, on = ("new " if n_existing else ""), (f" on {found.among}" if found.among else "")
     facilities = f"{new}facilities{on}"
+    if not found.possible:
+        far = math.ceil(found.best / METRES[unit] * 100 - 1e-9) / 100  # rounded up, so that it can be kept
+        stand = " beside those that stay" if n_existing else ""
+        return (
+            f"No number of {facilities} can {within}. With all of them open{stand}, the farthest {singular(people)} "
+            f"still has {far:,.6g} {unit} to go: allow that much, or add places nearer to it."
+        )
     fewer = found.bound - 1
     are = "is" if fewer == 1 else "are"
     few = f"it is proven that {fewer} {are} too few" if fewer > 0 else ""
@@ -124,8 +138,10 @@ def _facilities(numbers: list[int]) -> str:
 
 
 def _length(value: float, unit: str) -> str:
-    """A change in words, with a second decimal instead of 0.0; "" if it is too small to mention."""
-    text = next(
-        (text for text in (f"{abs(value):,.1f}", f"{abs(value):.2f}") if float(text.replace(",", ""))), ""
-    )
-    return f"{text} {WORDS[unit]}" if text else ""
+    """A change in words, in metres or with a second decimal instead of 0.0; "" if it is too small to mention."""
+    size = abs(value)
+    if round(size, 1):
+        return f"{size:,.1f} {WORDS[unit]}"
+    if unit == "km":
+        return f"{10 * round(100 * size)} m" if round(100 * size) else ""
+    return f"{size:.2f} {WORDS[unit]}" if round(size, 2) else ""

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tkm_core.measures import MEASURES
-from tkm_core.methods import OWN, describe
+from tkm_core.methods import BASELINE, OWN, describe
 from tkm_core.planning import Compared, Plan, Rules, decimals
-from tkm_core.stories.plan_story import Part
-from tkm_core.wording import listed, number_word, rank_word
+from tkm_core.residents import Residents
+from tkm_core.stories.clauses import Part
+from tkm_core.units import WORDS, shown_standard
+from tkm_core.wording import listed, number_word, rank_word, singular
 
 
 def verdict(compared: Sequence[Compared], unit: str, plan: Plan | None = None) -> tuple[Part, ...]:
@@ -36,6 +38,54 @@ def verdict(compared: Sequence[Compared], unit: str, plan: Plan | None = None) -
         *_place(_standing(own, others, "largest_distance", unit, plan), " longest trip", unit),
         Part("; its average trip is "),
         *_place(_standing(own, others, "mean_distance", unit, plan), "", unit),
+        Part("."),
+    )
+
+
+def beyond_standard(
+    compared: Sequence[Compared], residents: Residents, standard: float, *, unit: str, people: str
+) -> tuple[Part, ...]:
+    """How many people the usual method leaves beyond the service standard, and how many this plan does.
+
+    Parameters
+    ----------
+    compared : sequence of Compared
+        Measured with that standard.
+    residents : Residents
+    standard : float
+        In metres or minutes.
+    unit : {"km", "mi", "min"}
+    people : str
+        Who they are, in the plural.
+
+    Returns
+    -------
+    tuple of Part
+        Empty without tilted k-means or without k-means++.
+
+    Examples
+    --------
+    >>> from tkm_core.planning import compare_methods
+    >>> from tkm_core.residents.samples import load_sample
+    >>> town = load_sample("generated", n=400)
+    >>> both = compare_methods(town, 3, t=0.1, methods=["tkm", "kmeans++"], standard=15_000)
+    >>> "".join(part.text for part in beyond_standard(both, town, 15_000, unit="km", people="residents"))
+    'The usual method (k-means++) leaves 25 residents beyond 15 km; this plan leaves 20.'
+    """
+    found = {one.name: one.evaluation.share_within for one in compared}
+    own, usual = found.get(OWN), found.get(BASELINE)
+    if own is None or usual is None:
+        return ()
+    total = float(residents.weights.sum())
+    mine, theirs = (round(total * (1 - share)) for share in (own, usual))
+    limit = f"{shown_standard(standard, unit):g} {WORDS[unit]}"
+    many = f"{theirs:,} {people if theirs != 1 else singular(people)}" if theirs else f"none of the {people}"
+    this = "as many" if mine == theirs else f"{mine:,}" if mine else "none"
+    return (
+        Part(
+            f"The usual method ({describe(BASELINE).title}) leaves {many} beyond {limit}; this plan leaves "
+        ),
+        Part(this, "better" if mine < theirs else "worse" if mine > theirs else "same"),
         Part("."),
     )
 

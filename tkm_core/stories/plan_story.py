@@ -1,25 +1,18 @@
 """Describe what a plan means for people, in words and a table, for app, report and command line."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
 from tkm_core.arrays import Floats
-from tkm_core.evaluation import Evaluation
-from tkm_core.measures import KEY, MEASURES, MORE, Measure, figure_decimals, shown_in
-from tkm_core.planning import AVERAGE, Plan, Reference, Row, Tone, distance_decimals, rounded_row
-from tkm_core.units import METRES, ONE, WORDS, check_unit, worded
+from tkm_core.evaluation import Evaluation, compare_trips
+from tkm_core.measures import KEY, MORE, Measure, figure_decimals, shown_in
+from tkm_core.planning import AVERAGE, Plan, Reference, Row, distance_decimals, rounded_row
+from tkm_core.stories.clauses import NOTHING, Part, Teller, farthest_one
+from tkm_core.units import METRES, check_unit, format_length, shown_standard
 from tkm_core.wording import counted, dial_text, listed, singular
-
-
-@dataclass(frozen=True)
-class Part:
-    """Part of a sentence; `tone` says whether it is good or bad news."""
-
-    text: str
-    tone: Tone = ""
 
 
 @dataclass(frozen=True)
@@ -120,22 +113,68 @@ def tell_plan(
         standard=standard,
         people=people,
         reference=plan.reference,
+        farthest=farthest_one(plan.residents, people),
+        only_adds=plan.only_adds,
     )
-    teller = _Teller(people, unit, distance_decimals(found, before, unit), plan.people, plan.reference)
+    teller = Teller(
+        people,
+        farthest_one(plan.residents, people),
+        unit,
+        distance_decimals(found, before, unit),
+        plan.people,
+        plan.reference,
+    )
     if plan.is_today and plan.reference.kind != "saved":
         served = counted(round(plan.people), singular(people), people)
         return replace(
             story,
             headline=tuple(teller.state(found, standard)),
-            detail=(),
+            detail=(*_parts([_corners(plan, i, teller)]),),
             context=f"{facilities_text(plan)} for {served}, as things stand today.",
         )
-    remark = _better_setting(plan, i, teller)
+    remarks = _parts([_room(plan), _corners(plan, i, teller), _better_setting(plan, i, teller)])
+    if story.detail and remarks:
+        remarks = (Part(" "), *remarks)
+    return replace(story, detail=(*story.detail, *remarks))
+
+
+def _parts(sentences: Sequence[str]) -> tuple[Part, ...]:
+    """Sentences in a row; empty ones are left out."""
+    told = " ".join(filter(None, sentences))
+    return (Part(told),) if told else ()
+
+
+def _room(plan: Plan) -> str:
+    """A sentence on today's facilities, or those of the reference, that are too small for the limits of the plan."""
+    if plan.reference.kind == "today":
+        full = plan.overfull_today()
+        those = "the one facility" if plan.n_today == 1 else f"{full} of the {plan.n_today} facilities"
+        return f"At these limits, {those} would be over full today." if full else ""
+    if plan.reference_fits:
+        return ""
     return (
-        replace(story, detail=(*story.detail, Part(f" {remark}" if story.detail else remark)))
-        if remark
-        else story
+        f"At these limits there is not room for everyone {plan.reference.than}: its people are measured to the nearest "
+        "facility."
     )
+
+
+def _corners(plan: Plan, i: int, teller: Teller) -> str:
+    """A sentence on how far it is from the corners of areas, all of whose people are counted at one point."""
+    if plan.residents.areas is None:
+        return ""
+    counted_at = "The people of an area are counted at one point inside it"
+    if not plan.rules.straight:
+        return f"{counted_at}, and its corners are up to {format_length(plan.corner_reach, 'km')} from there."
+    corner = f"{counted_at}: from the farthest corner of an area the trip is"
+    size = METRES[teller.unit]
+    now, then = (
+        teller.length(far / size) for far in (plan.farthest_corner(i), plan.reference_farthest_corner())
+    )
+    if plan.is_today:
+        return f"{corner} {now}."
+    if now == then:
+        return f"{corner} {now}, as long as {plan.reference.than}."
+    return f"{corner} {now}, and {then} {plan.reference.than}."
 
 
 def facilities_text(plan: Plan) -> str:
@@ -157,7 +196,7 @@ def facilities_text(plan: Plan) -> str:
     return f"{told} {noun}" + (f" ({len(plan.closed)} closed)" if plan.closed else "")
 
 
-def _better_setting(plan: Plan, i: int, teller: "_Teller") -> str:
+def _better_setting(plan: Plan, i: int, teller: "Teller") -> str:
     """A sentence if another setting has the same longest trip and a shorter average; otherwise ""."""
     j = plan.dominated(i)
     if j is None:
@@ -167,8 +206,10 @@ def _better_setting(plan: Plan, i: int, teller: "_Teller") -> str:
     )
     if saved <= 0:
         return ""
+    more = (plan.curve.largest_distance[j] - plan.curve.largest_distance[i]) / METRES[teller.unit]
+    longest = "no longer" if more < NOTHING[teller.unit] else "practically as long"
     return (
-        f"With the dial at t = {dial_text(plan.t[j])} the longest trip is no longer than here, and the average trip is "
+        f"Take t = {dial_text(plan.t[j])} instead: there the longest trip is {longest}, and the average trip is "
         f"{teller.length(saved)} shorter."
     )
 
@@ -183,6 +224,8 @@ def tell(
     standard: float | None = None,
     people: str = "residents",
     reference: Reference = AVERAGE,
+    farthest: str = "",
+    only_adds: bool = False,
 ) -> Story:
     """Describe the difference between two evaluations of the same residents, in words and rows.
 
@@ -202,6 +245,10 @@ def tell(
         Who is served, in the plural.
     reference : Reference
         What `before` is.
+    farthest : str
+        Whose trip is the farthest; by default one of the people.
+    only_adds : bool
+        Whether the plan has all facilities of `before` and no limits, so that nobody can travel farther.
 
     Returns
     -------
@@ -209,8 +256,9 @@ def tell(
     """
     check_unit(unit)
     decimals = distance_decimals(plan, before, unit)
-    limit = f"{(standard or 0) / METRES[unit]:g} {unit}"
-    words = {"one": singular(people), "many": people.capitalize(), "people": people, "standard": limit}
+    limit = f"{shown_standard(standard or 0, unit):g} {unit}"
+    one = farthest or singular(people)
+    words = {"one": one.rstrip(","), "many": people.capitalize(), "people": people, "standard": limit}
     rows, more = (
         tuple(
             _row(measure, words, plan, before, unit, decimals)
@@ -220,30 +268,33 @@ def tell(
         for place in (KEY, MORE)
     )
     by_key = {row.key: row for row in rows}
-    farthest, average = by_key["largest_distance"], by_key["mean_distance"]
-    others = tuple(row for row in rows if row not in (farthest, average))
-    change = (before.distance - plan.distance) / METRES[unit]
-    step = 0.5 * 10.0**-decimals  # a change that rounds to zero counts as none
-    losing, gaining = change <= -step, change >= step
-    teller = _Teller(people, unit, decimals, float(weights.sum()), reference)
-    losers, gainers = float(weights[losing].sum()), float(weights[gaining].sum())
-    still = not losers and not gainers and farthest.tone == average.tone == "same"
+    longest, average = by_key["largest_distance"], by_key["mean_distance"]
+    others = tuple(row for row in rows if row not in (longest, average))
+    found = compare_trips(before.trips(weights), plan.trips(weights))
+    trips = found.people > 0
+    change, crowd = found.gain[trips] / METRES[unit], found.people[trips]
+    teller = Teller(people, one, unit, decimals, float(weights.sum()), reference)
+    losing, gaining = change <= -teller.step, change >= teller.step
+    losers, gainers = float(crowd[losing].sum()), float(crowd[gaining].sum())
+    hidden = (np.abs(change) >= NOTHING[unit]) & ~losing & ~gaining
+    still = not losers and not gainers and longest.tone == average.tone == "same"
     if still:
-        certain = (
-            "Nothing changes" if all(row.tone == "same" for row in rows) else "Nothing changes noticeably"
-        )
-        headline = [Part(certain, "same"), Part(f": {teller.every_trip()} {reference.than}.")]
+        certain = "Nothing changes noticeably" if hidden.any() else "Nothing changes"
+        about = "about as far as" if hidden.any() else "as far as"
+        headline = [Part(certain, "same"), Part(f": {teller.every_trip(about)} {reference.than}.")]
     else:
+        most = float(-change.min(initial=0.0))
         headline = [
-            *teller.farthest(farthest),
+            *teller.farthest(longest),
             Part("; "),
             *teller.average(average),
-            *teller.who_pays(losers, gainers),
+            *teller.who_pays(losers, gainers, most, only_adds=only_adds),
             Part("."),
         ]
     sentences = [
-        teller.how_much("lose", -change[losing], weights[losing]),
-        teller.how_much("gain", change[gaining], weights[gaining]),
+        teller.how_much("lose", -change[losing], crowd[losing]),
+        teller.how_much("gain", change[gaining], crowd[gaining]),
+        teller.uncounted() if hidden.any() and (losers or gainers) else [],
         teller.also_worse(others, words),
         [] if still else teller.verdict(rows),
     ]
@@ -254,7 +305,7 @@ def tell(
 
 def _today(found: Evaluation, count: int, unit: str) -> str:
     """A sentence on the existing facilities alone, without new ones."""
-    length = _Teller("", unit, distance_decimals(found, found, unit), 0.0, AVERAGE).length
+    length = Teller("", "", unit, distance_decimals(found, found, unit), 0.0, AVERAGE).length
     mean, most = (length(metres / METRES[unit]) for metres in (found.mean_distance, found.largest_distance))
     subject = (
         "Today, with the one facility that exists" if count == 1 else f"Today, with the {count} that exist"
@@ -272,123 +323,3 @@ def _row(
     elif measure.power != 1:
         decimals = figure_decimals(*values)
     return rounded_row(measure.key, measure.row_label(unit, words), *values, decimals=decimals)
-
-
-@dataclass(frozen=True)
-class _Teller:
-    """Writes the clauses of a story, for given units, people and reference."""
-
-    people: str
-    unit: str
-    decimals: int
-    total: float
-    reference: Reference
-
-    def state(self, found: Evaluation, standard: float | None) -> list[Part]:
-        """Today's figures, without a comparison."""
-        mean, most = (found.mean_distance / METRES[self.unit], found.largest_distance / METRES[self.unit])
-        parts = [
-            Part("Today the average trip is "),
-            Part(self.length(mean), "same"),
-            Part(f" and the farthest {singular(self.people)} is "),
-            Part(f"{self.length(most)} away", "same"),
-        ]
-        if standard is not None and found.share_within is not None:
-            limit = f"{standard / METRES[self.unit]:g} {WORDS[self.unit]}"
-            parts.append(Part(f"; {100 * found.share_within:.1f} % of {self.people} are within {limit}"))
-        return [*parts, Part(".")]
-
-    def length(self, value: float) -> str:
-        """A distance in words: "3.1 km", "1 mile"."""
-        text = f"{abs(value):,.{self.decimals}f}"
-        word = (ONE if text == "1" else WORDS)[self.unit]
-        return f"{text} {word}"
-
-    def every_trip(self) -> str:
-        """The clause for a plan that changes nothing."""
-        if round(self.total) == 1:
-            return f"the only {singular(self.people)} travels as far as"
-        return f"all {self.people} travel as far as"
-
-    def farthest(self, row: Row) -> list[Part]:
-        """The clause on the longest trip."""
-        subject = f"The {'only' if round(self.total) == 1 else 'farthest'} {singular(self.people)}"
-        if row.tone == "same":
-            return [Part(f"{subject} stays at "), Part(self.length(row.plan), "same")]
-        if row.tone == "better":
-            return [Part(f"{subject} comes "), Part(f"{self.length(row.change)} closer", "better")]
-        return [Part(f"{subject} ends up "), Part(f"{self.length(row.change)} farther away", "worse")]
-
-    def average(self, row: Row) -> list[Part]:
-        """The clause on the average trip."""
-        if row.tone == "same":
-            return [Part("the average trip stays at "), Part(self.length(row.plan), "same")]
-        word = "shorter" if row.tone == "better" else "longer"
-        return [Part("the average trip gets "), Part(f"{self.length(row.change)} {word}", row.tone)]
-
-    def crowd(self, count: float) -> tuple[str, bool]:
-        """A number of people as a phrase, and whether its verb is singular."""
-        share = count / self.total
-        if share > 1 - 1e-12:
-            return f"every {singular(self.people)}", True
-        if share >= 0.995:
-            return f"over 99 % of {self.people}", False
-        if share >= 0.01:
-            return f"{100 * share:.0f} % of {self.people}", False
-        whole = round(count)
-        if whole == 0:
-            return f"under 1 % of {self.people}", False
-        return (f"1 {singular(self.people)}", True) if whole == 1 else (f"{whole:,} {self.people}", False)
-
-    def who_pays(self, losers: float, gainers: float) -> list[Part]:
-        """The clause on how many travel farther than in the reference, or that nobody does."""
-        if round(self.total) == 1:
-            return []
-        if losers:
-            phrase, one = self.crowd(losers)
-            return [
-                Part(", and "),
-                Part(f"{phrase} {'travels' if one else 'travel'} farther", "worse"),
-                Part(f" than {self.reference.than}"),
-            ]
-        if gainers:
-            return [
-                Part(", and "),
-                Part(f"no {singular(self.people)} travels farther", "better"),
-                Part(f" than {self.reference.than}"),
-            ]
-        return []
-
-    def how_much(self, verb: Literal["lose", "gain"], lengths: Floats, weights: Floats) -> list[Part]:
-        """The sentence on how much longer or shorter the changed trips are."""
-        if round(self.total) == 1 or weights.sum() <= 0:
-            return []
-        subject = "Those who travel farther lose"
-        if verb == "gain":
-            phrase, one = self.crowd(float(weights.sum()))
-            subject = f"{phrase[:1].upper()}{phrase[1:]} {'gains' if one else 'gain'}"
-        mean = self.length(float(np.average(lengths, weights=weights)))
-        most = self.length(float(lengths[weights > 0].max()))
-        return [
-            Part(f"{subject} "),
-            Part(mean, "worse" if verb == "lose" else "better"),
-            Part("." if mean == most else f" on average, {most} at most."),
-        ]
-
-    def also_worse(self, rows: tuple[Row, ...], words: dict[str, str]) -> list[Part]:
-        """The sentence that names every other key figure that gets worse."""
-        told = [
-            worded(MEASURES[row.key].worse, self.unit).format(
-                length=self.length(row.change), size=row.size_text, **words
-            )
-            for row in rows
-            if row.tone == "worse"
-        ]
-        return [Part("Also worse: "), Part(listed(told), "worse"), Part(".")] if told else []
-
-    def verdict(self, rows: tuple[Row, ...]) -> list[Part]:
-        """The sentence for a plan that is better on no figure."""
-        tones = {row.tone for row in rows}
-        if "better" in tones or "worse" not in tones:
-            return []
-        return [Part(f"None of these figures is better than {self.reference.than}.", "worse")]

@@ -29,7 +29,12 @@ class PortfolioStory:
 
 
 def portfolio_story(
-    plan: Plan, tolerance: float | None = None, *, unit: str = "km", people: str = "residents"
+    plan: Plan,
+    tolerance: float | None = None,
+    *,
+    also: int | None = None,
+    unit: str = "km",
+    people: str = "residents",
 ) -> PortfolioStory:
     """The few plans that need discussing, in words.
 
@@ -38,6 +43,8 @@ def portfolio_story(
     plan : Plan
     tolerance : float, optional
         As in `Plan.portfolio`; by default the first of 1, 2, 5, 10, 20 % at which four plans or fewer are enough.
+    also : int, optional
+        A setting that is listed in any case, such as the one a report is about.
     unit : {"km", "mi"}
     people : str
         What residents are called.
@@ -62,17 +69,23 @@ def portfolio_story(
         if len(few) == 1
         else (f"These {number_word(len(few))} plans are", "one of them")
     )
-    names = []
-    for choice in few:
-        first, last = (dial_text(plan.t[i]) for i in (choice.stands_for[0], choice.stands_for[-1]))
-        reach = f" (for t from {first} to {last})" if first != last else ""
-        names.append(f"t = {dial_text(plan.t[choice.i])}{reach}")
+    names = {choice.i: f"t = {dial_text(plan.t[choice.i])}{_reach(plan, choice)}" for choice in few}
+    if also is not None:
+        names.setdefault(also, f"t = {dial_text(plan.t[also])}")
+    settings = tuple(sorted(names))
+    beside = " The current plan is listed with them." if len(names) > len(few) else ""
     return PortfolioStory(
-        f"{which} all you need to discuss: at every setting of the dial {one} is {within}",
-        tuple(choice.i for choice in few),
-        tuple(names),
-        tuple(tell_setting(plan, choice.i, unit=unit, people=people).headline_text for choice in few),
+        f"{which} all you need to discuss: at every setting of the dial {one} is {within}{beside}",
+        settings,
+        tuple(names[i] for i in settings),
+        tuple(tell_setting(plan, i, unit=unit, people=people).headline_text for i in settings),
     )
+
+
+def _reach(plan: Plan, choice: Choice) -> str:
+    """The settings that a plan stands for, if they are more than its own."""
+    first, last = (dial_text(plan.t[i]) for i in (choice.stands_for[0], choice.stands_for[-1]))
+    return f" (for t from {first} to {last})" if first != last else ""
 
 
 def tell_portfolio(

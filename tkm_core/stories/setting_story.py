@@ -1,4 +1,4 @@
-"""Short descriptions: a setting, a budget, a moved facility, pinned facilities, catchments, two plans."""
+"""Short descriptions: a setting, the accepted average, a moved facility, pinned facilities, catchments, two plans."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,8 @@ from tkm_core.planning import (
     moved,
     same_facilities,
 )
-from tkm_core.stories.plan_story import Part, Story, tell
+from tkm_core.stories.clauses import Part, farthest_one
+from tkm_core.stories.plan_story import Story, tell
 from tkm_core.units import check_unit, format_length
 from tkm_core.wording import counted, dial_text, listed, singular
 
@@ -36,12 +37,14 @@ def tell_setting(
     far, mean = (
         format_length(float(values[i]), unit) for values in (curve.largest_distance, curve.mean_distance)
     )
-    headline = Part(f"The farthest {singular(people)} is {far} away; the average trip is {mean}.")
+    headline = Part(
+        f"The farthest {farthest_one(plan.residents, people)} is {far} away; the average trip is {mean}."
+    )
     return Story((headline,), (), f"The fairness dial is at t = {dial_text(plan.t[i])}.", (), (), 0.0, 0.0)
 
 
 def tell_budget(plan: Plan, i: int, percent: float) -> str:
-    """Whether setting i stays within a budget of `percent` % longer average trips, and how much it uses.
+    """Whether the average trip at setting i is at most `percent` % longer than at its lowest, and by how much.
 
     Examples
     --------
@@ -49,14 +52,14 @@ def tell_budget(plan: Plan, i: int, percent: float) -> str:
     >>> from tkm_core.residents.samples import load_sample
     >>> plan = make_plan(load_sample("generated", n=300), 3, with_t=0.3)
     >>> tell_budget(plan, plan.index(0.3), 5)
-    'Beyond your budget of +5 %: the average trip is 40.7 % longer than in the lowest-average plan.'
+    'The average trip is 40.7 % longer than in the lowest-average plan, more than the 5 % you accept.'
     >>> tell_budget(plan, len(plan) - 1, 5)
-    'Beyond your budget of +5 %: the average trip is 143.7 % longer than in the lowest-average plan.'
+    'The average trip is 143.7 % longer than in the lowest-average plan, more than the 5 % you accept.'
     """
-    kept = "Within" if plan.meets_budget(i, percent) else "Beyond"
+    kept = "within" if plan.meets_budget(i, percent) else "more than"
     cost = round(plan.cost_percent(i), 1)
     more = f"{abs(cost):.1f} % {'longer' if cost > 0 else 'shorter'} than" if cost else "as long as"
-    return f"{kept} your budget of +{percent:g} %: the average trip is {more} in the lowest-average plan."
+    return f"The average trip is {more} in the lowest-average plan, {kept} the {percent:g} % you accept."
 
 
 def tell_move(
@@ -163,10 +166,11 @@ def tell_straight_lines(
         people=people,
         reference=BY_STRAIGHT_LINES,
     )
+    farthest = farthest_one(plan.residents, people)
     rows = {row.key: row for row in told.rows}
     far, mean = rows["largest_distance"], rows["mean_distance"]
     headline = (
-        Part(f"Planned by straight lines at the same setting, the farthest {singular(people)} would be "),
+        Part(f"Planned by straight lines at the same setting, the farthest {farthest} would be "),
         Part(f"{far.reference_text} {unit}", "worse" if far.tone == "better" else ""),
         Part(f" away instead of {far.plan_text}, and the average trip would be "),
         Part(f"{mean.reference_text} {unit}", "worse" if mean.tone == "better" else ""),

@@ -11,7 +11,7 @@ import shapely
 
 from tkm_core.arrays import Ints
 from tkm_core.residents import ResidentsError, Source, open_source
-from tkm_core.streets.osm import TITLE, guarded, open_osm
+from tkm_core.streets.osm import OSM, TITLE, in_sentences, open_osm
 from tkm_core.streets.rules import Rules, StreetsError, load_rules
 from tkm_core.streets.ways import check_size
 
@@ -98,7 +98,7 @@ def read_areas(source: Source, rules: Rules, *, name: str, simplify: float = 0.0
     shapes: list[Any] = []
     kinds: list[int] = []
     if source.kind in TITLE:
-        with guarded(name):
+        with in_sentences(OSM, name):
             osmium, opened, store = open_osm(source, name)
             for area in _areas(osmium, opened, store, table):
                 kind = _kind(area.tags.get, table)

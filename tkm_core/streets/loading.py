@@ -10,7 +10,7 @@ from tkm_core.streets.areas import Areas, read_areas
 from tkm_core.streets.line_layers import Column, read_lines
 from tkm_core.streets.model import Streets
 from tkm_core.streets.network import build_network
-from tkm_core.streets.osm import TITLE, read_osm
+from tkm_core.streets.osm import TITLE, in_sentences, read_osm
 from tkm_core.streets.report import StreetsReport
 from tkm_core.streets.rules import Rules, StreetsError, load_rules
 from tkm_core.streets.ways import Ways
@@ -85,27 +85,27 @@ def load_streets(
     array([[1000.]])
     """
     table = load_rules(mode, rules)
-    report = never_falling(progress)
-    report(0.0, "Opening the road file")
     try:
-        with open_source(file, name=name, layer=layer) as source:
-            shown, ground = name or source.name, None
-            if source.kind in TITLE:
-                ways = read_osm(source, table, name=shown, progress=part(report, 0.0, 0.7))
-                if areas:
-                    report(0.7, "Reading water and parks")
-                    ground = read_areas(source, table, name=shown, simplify=FINE)
-            elif FORMATS[source.kind].is_map:
-                ways = read_lines(
-                    source, table, layer=layer, crs=crs, road_class=road_class, oneway=oneway, speed=speed
-                )
-            else:
-                msg = f"“{shown}” is not a road file. {READABLE}."
-                raise StreetsError(msg)
+        with in_sentences("road file", name or "The file", never_falling(progress)) as report:
+            report(0.0, "Opening the road file")
+            with open_source(file, name=name, layer=layer) as source:
+                shown, ground = name or source.name, None
+                if source.kind in TITLE:
+                    ways = read_osm(source, table, name=shown, progress=part(report, 0.0, 0.7))
+                    if areas:
+                        report(0.7, "Reading water and parks")
+                        ground = read_areas(source, table, name=shown, simplify=FINE)
+                elif FORMATS[source.kind].is_map:
+                    ways = read_lines(
+                        source, table, layer=layer, crs=crs, road_class=road_class, oneway=oneway, speed=speed
+                    )
+                else:
+                    msg = f"“{shown}” is not a road file. {READABLE}."
+                    raise StreetsError(msg)
+            report(0.8, "Building the network")
+            return _build(ways, table, shown, ground, report)
     except ResidentsError as error:
         raise StreetsError(_about_streets(error), needs=error.needs) from error
-    report(0.8, "Building the network")
-    return _build(ways, table, shown, ground, report)
 
 
 def _about_streets(error: ResidentsError) -> str:

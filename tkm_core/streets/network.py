@@ -12,6 +12,8 @@ from tkm_core.streets.rules import StreetsError
 from tkm_core.streets.ways import Ways
 
 EQUATOR, FLATTENING = 6_378_137.0, 1 / 298.257223563  # WGS84
+AROUND_THE_EARTH = 5e7  # metres: more than any street is long
+SPEEDS = (1e-3, 1e4)  # km/h: slower and faster than anybody travels
 SHORTEST = 0.01  # metres: the least length of an edge, so that none costs nothing
 
 
@@ -89,9 +91,20 @@ def check_network(network: Network, n_classes: int) -> None:
         and all(low <= array.min() and array.max() <= high for array, low, high in within)
         and (np.diff(network.shape_starts) > 0).all()
         and all(np.isfinite(array).all() for array, kind, _ in forms if kind is np.float64)
+        and all((np.abs(array) <= (180, 90)).all() for array in (network.lonlat, network.shape))
+        and _between(network.metres, 1e-6, AROUND_THE_EARTH)
+        and _between(network.forward, *SPEEDS)
+        and _between(network.backward[network.backward != 0], *SPEEDS)
+        # a junction that no street leads to stands nowhere
+        and np.isin(np.arange(junctions), np.concatenate([network.start, network.end])).all()
     ):
         msg = "These streets are damaged. Read the road file again."
         raise ValueError(msg)
+
+
+def _between(array: Floats, low: float, high: float) -> bool:
+    """Whether all values lie in a range."""
+    return bool(((array >= low) & (array <= high)).all())
 
 
 @dataclass

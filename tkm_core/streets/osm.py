@@ -2,7 +2,7 @@
 
 import errno
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from tkm_core.arrays import Floats, Ints
 from tkm_core.extras import needs_extra
 from tkm_core.progress import Progress, silent
-from tkm_core.residents import Source
+from tkm_core.residents import ResidentsError, Source
 from tkm_core.streets.pbf import check_blocks
 from tkm_core.streets.rules import Rules, StreetsError
 from tkm_core.streets.ways import Ways, check_length, check_size
@@ -24,7 +24,7 @@ PROLOG = 1 << 16  # bytes of XML searched for a document type declaration
 LARGEST_XML = 4 << 30  # bytes; a point takes about a hundred
 IN_MEMORY = 128 << 20  # bytes; the nodes of larger files are kept on disk, in the private folder
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk is full, which is not the file's fault
-OF_OSMIUM = (RuntimeError, ValueError, KeyError, OSError)  # how libosmium's errors appear in Python
+OSM = "OpenStreetMap file"
 SCALE = 1e7  # OpenStreetMap's coordinates are whole multiples of 1e-7 degree
 
 
@@ -45,6 +45,31 @@ def read_osm(source: Source, rules: Rules, *, name: str, progress: Progress = si
     progress : callable, optional
         Called with the fraction done and a sentence.
     """
+    with in_sentences(OSM, name, progress) as report:
+        osmium, file, store = open_osm(source, name)
+        ways = _read(osmium, file, store, rules, name, report)
+    ways.file_format = TITLE[source.kind]
+    return ways
+
+
+@contextmanager
+def in_sentences(what: str, name: str, progress: Progress = silent) -> Iterator[Progress]:
+    """Turn whatever a damaged file raises into a message; what stops the work, and a full disk, pass unchanged.
+
+    Parameters
+    ----------
+    what : str
+        What the file should be.
+    name : str
+        What the planner calls it.
+    progress : callable
+        An exception that it raises stops the work.
+
+    Yields
+    ------
+    callable
+        `progress` for use inside.
+    """
     stopped: list[BaseException] = []
 
     def report(fraction: float, text: str) -> None:
@@ -55,24 +80,15 @@ def read_osm(source: Source, rules: Rules, *, name: str, progress: Progress = si
             stopped.append(error)
             raise
 
-    with guarded(name, stopped):
-        osmium, file, store = open_osm(source, name)
-        ways = _read(osmium, file, store, rules, name, report)
-    ways.file_format = TITLE[source.kind]
-    return ways
-
-
-@contextmanager
-def guarded(name: str, stopped: Collection[BaseException] = ()) -> Iterator[None]:
-    """Turn libosmium's errors into a message; those of `progress`, and a full disk, pass unchanged."""
     try:
-        yield
-    except OF_OSMIUM as error:
-        full = isinstance(error, OSError) and error.errno in NO_ROOM
-        if isinstance(error, StreetsError) or full or error in stopped:
+        yield report
+    except (ResidentsError, StreetsError, MemoryError, ImportError):
+        raise
+    except Exception as error:
+        if error in stopped or (isinstance(error, OSError) and error.errno in NO_ROOM):
             raise
         why = " ".join(str(error).split())[:120]
-        msg = f"“{name}” is not a readable OpenStreetMap file: damaged or incomplete ({why}). Download it again."
+        msg = f"“{name}” is not a readable {what}: damaged or incomplete ({why}). Download it again."
         raise StreetsError(msg) from error
 
 
