@@ -57,6 +57,13 @@ def test_from_areas_to_a_plan_that_opens_elsewhere(visit: Visit, tmp_path: Path)
     ready(page)
     expect(page.locator(".st-key-hero")).to_contain_text("today")
     expect(page.locator(".st-key-hero")).to_contain_text("6 new and 3 existing facilities")
+    page.locator(".st-key-units").get_by_text("mi", exact=True).click()
+    ready(page)
+    limit = page.get_by_role("spinbutton", name="Standard, mi")
+    limit.fill("2.5")
+    limit.press("Enter")
+    ready(page)
+    expect(page.locator(".st-key-key_figures")).to_contain_text("within 2.5 mi")
     then, figures = headline(page).inner_text(), page.locator(".st-key-key_figures").inner_text()
     assert "Today" in figures
     page.get_by_role("button", name="Download").click()
@@ -78,4 +85,4 @@ def test_from_areas_to_a_plan_that_opens_elsewhere(visit: Visit, tmp_path: Path)
     ready(elsewhere)
     assert headline(elsewhere).inner_text() == then
     assert elsewhere.locator(".st-key-key_figures").inner_text() == figures
-    assert "units=mi" in elsewhere.url and "standard=3" in elsewhere.url
+    assert "units=mi" in elsewhere.url and "standard=2.5" in elsewhere.url
