@@ -212,7 +212,7 @@ def test_not_a_file():
 
 def test_an_array_does_not_say_what_its_columns_are():
     points = np.array([[2.3, 48.8], [2.4, 48.9]])
-    for takes in (load_residents, compare_methods):
+    for takes in (load_residents, lambda points: compare_methods(points, 1)):
         with pytest.raises(
             ResidentsError, match=r"Residents\.from_lonlat\(array\) takes degrees, longitude first"
         ):
