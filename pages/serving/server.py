@@ -95,7 +95,7 @@ async def health(_request: Request) -> JSONResponse:
     disk_full = await uploads.disk_full()
     database = await run_sync(store().state, limiter=uploads.prober())
     well = now.well and not disk_full and not database
-    wrong = f"database {database}" if database else "disk full" if disk_full else "no worker"
+    wrong = "disk full" if disk_full else f"database {database}" if database else "no worker"
     body = {
         "status": "ok" if well else wrong,
         "workers": now.workers,

@@ -144,9 +144,10 @@ def load_residents(
         frame = as_frame(file)
         if frame is not None:
             return understand(read_frame(frame), name or "residents", frame.index)
-        if isinstance(file, np.ndarray):
+        rows = file if isinstance(file, list | tuple) else ()  # or the parts of a shapefile
+        if isinstance(file, np.ndarray) or any(isinstance(row, list | tuple | float | int) for row in rows):
             msg = (
-                "An array does not say which columns are longitude and latitude. Residents.from_lonlat(array) takes "
+                "Plain numbers do not say which columns are longitude and latitude. Residents.from_lonlat(array) takes "
                 "degrees, longitude first; run_method takes any array."
             )
             raise ResidentsError(msg)
