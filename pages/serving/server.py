@@ -183,6 +183,7 @@ def serve(app: st.App, settings: Config) -> None:
         ws_ping_interval=PING,
         ws_ping_timeout=PING,
         ws_per_message_deflate=False,
+        lifespan="on",  # without its sweepers the server does not start
         proxy_headers=bool(settings.trusted),
         forwarded_allow_ips=settings.trusted,
         limit_concurrency=MOST_CONNECTIONS,

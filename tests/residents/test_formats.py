@@ -13,6 +13,7 @@ import pytest
 import shapely
 
 from tests.residents.conftest import RASTERS, SUFFIXES, excel_bytes
+from tkm_core import compare_methods
 from tkm_core.residents import FORMATS, ResidentsError, load_residents, open_source
 from tkm_core.residents.formats import readable
 
@@ -207,6 +208,15 @@ def test_no_such_file(missing):
 def test_not_a_file():
     with pytest.raises(ResidentsError, match="A path, bytes or an uploaded file is needed, not int"):
         load_residents(7)
+
+
+def test_an_array_does_not_say_what_its_columns_are():
+    points = np.array([[2.3, 48.8], [2.4, 48.9]])
+    for takes in (load_residents, lambda points: compare_methods(points, 1)):
+        with pytest.raises(
+            ResidentsError, match=r"Residents\.from_lonlat\(array\) takes degrees, longitude first"
+        ):
+            takes(points)
 
 
 def test_empty_and_missing_geometries_are_listed(tmp_path):

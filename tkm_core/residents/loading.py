@@ -144,6 +144,12 @@ def load_residents(
         frame = as_frame(file)
         if frame is not None:
             return understand(read_frame(frame), name or "residents", frame.index)
+        if isinstance(file, np.ndarray):
+            msg = (
+                "An array does not say which columns are longitude and latitude. Residents.from_lonlat(array) takes "
+                "degrees, longitude first; run_method takes any array."
+            )
+            raise ResidentsError(msg)
         with open_source(file, name=name, layer=layer) as source:
             if source.kind in STREETS:
                 msg = (
