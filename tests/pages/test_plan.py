@@ -14,10 +14,10 @@ import pytest
 from streamlit import runtime
 from streamlit.testing.v1 import AppTest
 
+from pages.serving.cache import caches
 from pages.serving.jobs import documents
-from pages.shared import background
-from pages.shared import downloads as page_downloads
-from pages.shared.cache import caches
+from pages.session import background
+from pages.widgets import downloads as page_downloads
 from tests.pages.conftest import SENT, Opened, live, text, turn_dial
 from tkm_core.planning import make_plan
 from tkm_core.residents import load_sample
