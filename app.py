@@ -2,7 +2,7 @@
 
 A page is one file in pages/ with a function ``render()``, and one line in PAGES below. Its file ends with the three
 lines that hand over to ``main`` when Streamlit runs it by itself, as it does for the first link to a new server.
-What pages share (address, residents, plans, long work, look) is in pages/shared.
+Pages are drawn with pages/widgets; pages/session remembers the visit (address, residents, plans, long work).
 """
 
 import base64
