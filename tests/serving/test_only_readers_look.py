@@ -50,8 +50,8 @@ OWN = {
     ("pages/serving/jobs/forms.py", "from_wkb"): "in the reader: the zones of a plan file",
     ("pages/serving/store/packing.py", "loads"): "residents as the store wrote them",
     ("pages/serving/store/packing.py", "read_table"): "residents as the store wrote them",
-    ("pages/shared/rule_data.py", "loads"): "sites and zones as the store wrote them",
-    ("pages/shared/rule_data.py", "from_wkb"): "zones as the store wrote them",
+    ("pages/serving/rule_data.py", "loads"): "sites and zones as the store wrote them",
+    ("pages/serving/rule_data.py", "from_wkb"): "zones as the store wrote them",
     ("pages/serving/store/engine.py", "splitlines"): "what the database says of itself",
 }  # fmt: skip
 
