@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tkm_core.planning import FREE, Plan, ResidentCells, Rules
+from tkm_core.planning import FREE, Plan, ResidentCells, Rules, content_key
 from tkm_core.residents import Existing, Report, Residents
 from tkm_core.wording import plain
 
@@ -58,11 +58,10 @@ class City:
     @property
     def key_with_existing(self) -> tuple[str, ...]:
         """Everything a result depends on but the settings: residents, existing facilities, closed ones, rules."""
-        kept = () if self.existing is None else (self.existing.fingerprint,)
-        shut = (f"closed {self.closed}",) if self.closed else ()
-        told = () if self.rules == FREE else (self.rules.fingerprint,)
-        opened = (f"scenario {self.scenario}",) if self.scenario else ()
-        return self.key, self.residents.fingerprint, *kept, *shut, *told, *opened
+        told = content_key(
+            self.residents, self.existing, self.closed, None if self.rules == FREE else self.rules
+        )
+        return self.key, *told, *((f"scenario {self.scenario}",) if self.scenario else ())
 
     @property
     def staying(self) -> Existing | None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from pages.serving.jobs.tasks import USUAL_T
-from pages.serving.plan_settings import AGAINST, FIELDS, read_settings, valid_settings, write_value
+from pages.serving.plan_settings import FIELDS, read_settings, valid_settings, write_value
 from pages.session import state
+from tkm_core.planning import AGAINST, USUAL_T
 from tkm_core.units import LENGTHS, METRES
 
 PRIVATE = (

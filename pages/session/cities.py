@@ -5,11 +5,10 @@ from dataclasses import replace
 
 from pages.serving.cache import caches
 from pages.serving.city import City
-from pages.serving.jobs.tasks import USUAL_T
 from pages.serving.plan_settings import FIELDS, UPLOAD
 from pages.serving.samples import sample
 from pages.session import address, notices, rules, screen, state, stored_data
-from tkm_core.planning import Plan
+from tkm_core.planning import USUAL_T, Plan
 from tkm_core.residents import Existing, Residents, find_sample, nearby
 
 OWN = ("k", "t", "pins", "units", "standard", "minutes")  # settings that each city has for itself

@@ -1,9 +1,16 @@
 """What plans are compared with: today, the lowest-average plan, or a plan that was kept. Every page follows it."""
 
 from pages.serving.city import City
-from pages.serving.plan_settings import AGAINST
 from pages.session import address, kept_plans, notices
-from tkm_core.planning import AVERAGE, BY_STRAIGHT_LINES, NONE_EXISTING, TODAY, Reference, usual_reference
+from tkm_core.planning import (
+    AGAINST,
+    AVERAGE,
+    BY_STRAIGHT_LINES,
+    NONE_EXISTING,
+    TODAY,
+    Reference,
+    usual_reference,
+)
 
 
 def options(place: City) -> dict[str, Reference]:

@@ -17,17 +17,12 @@ from pages.session import address, cities, dial, plans, rules, screen, state, st
 from pages.session.markdown import escaped
 from tkm_core.export import plan_json
 from tkm_core.measures import COMPARED, MEASURES, SAVED, figure_decimals, shown_in
-from tkm_core.planning import Plan, one_setting
+from tkm_core.planning import PLANNED, Plan, one_setting
 from tkm_core.residents import find_sample
 from tkm_core.stories import facilities_text
 from tkm_core.version import VERSION
 
 NAME = "scenario_name"  # the widget in which the next one is named
-# the settings on which a plan depends; the others say how it is looked at
-PLANNED = (
-    "dataset", "upload", "existing", "k", "pins", "closed", "places", "roads", "table", "by", "measure", "direction",
-    "most", "least", "equal",
-)  # fmt: skip
 
 
 def at_the_side(place: City, plan: Plan) -> None:

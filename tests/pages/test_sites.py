@@ -13,11 +13,11 @@ from streamlit.testing.v1 import AppTest
 
 from pages import how_many
 from pages.live_map import Drawing, Site, Zone
-from pages.serving.jobs import files, tasks
+from pages.serving.jobs import files
 from pages.session.rules import Places
 from pages.widgets import proofs
 from tests.pages.conftest import SENT, Opened, live, turn_to, unfold
-from tkm_core.planning import make_plan
+from tkm_core.planning import USUAL_T, make_plan
 from tkm_core.progress import silent
 from tkm_core.residents import SAMPLES, Zones, load_sample
 from tkm_core.sites import read_travel, site_path
@@ -141,7 +141,7 @@ def test_the_proof_gets_better_while_the_planner_looks(
     """It begins with the setting at which most is open, by the library on the same sites."""
     places = np.random.default_rng(0).normal([-121.35, 38.6], 0.12, (40, 2)).round(5)
     rows = "\n".join(f"S{n},{lat:.5f},{lon:.5f}" for n, (lon, lat) in enumerate(places))
-    plan = make_plan(load_sample("sacramento"), 4, sites=places, with_t=tasks.USUAL_T)
+    plan = make_plan(load_sample("sacramento"), 4, sites=places, with_t=USUAL_T)
     assert plan.open_proof
     app = opened("sites", k="4", t=repr(float(plan.t[plan.gap.argmax()])))
     app.file_uploader(key="sites_file").upload("many.csv", f"name,lat,lon\n{rows}".encode(), "text/csv").run()

@@ -13,7 +13,7 @@ from tkm_core.figures import Look, MapGround, map_legend, map_words, plan_map
 from tkm_core.figures.maps import colour_scheme
 from tkm_core.figures.report import html_report
 from tkm_core.methods import METHODS, describe
-from tkm_core.planning import AVERAGE, Plan, make_plan
+from tkm_core.planning import AVERAGE, USUAL_T, Plan, make_plan
 from tkm_core.planning.methods_compared import solve
 from tkm_core.residents import Report, Residents, ResidentsError, load_residents
 from tkm_core.residents.existing import MOST, Existing, read_existing
@@ -156,7 +156,7 @@ def test_a_facility_beside_the_residents_is_in_view() -> None:
 def test_a_plan_from_a_worker_keeps_them() -> None:
     existing = Existing(np.array([[7.44, 46.95]]), ("Post",), Report())
     made = tasks.plan(town(), 2, existing=existing, random_state=0, progress=lambda *_: None)
-    here = make_plan(town(), 2, fixed_lonlat=existing.lonlat, with_t=tasks.USUAL_T)
+    here = make_plan(town(), 2, fixed_lonlat=existing.lonlat, with_t=USUAL_T)
     np.testing.assert_array_equal(made.path.centers, here.path.centers)
     assert made.names == ["", "", "Post"]
 

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from tkm_core.version import VERSION
 
+USUAL_T = 0.25  # as in the app; --help would wait seconds for the planning room, a test holds them equal
 BAD_INPUT, STOPPED = 2, 130  # exit status
 READING = {
     "x": "column of longitude or easting",
@@ -49,7 +50,7 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
     plan.add_argument(
         "-t",
         type=dial,
-        help="the fairness dial: 0 is the lowest average, inf the shortest longest trip (default 0.3)",
+        help="the fairness dial: 0 is the lowest average, inf the shortest longest trip (default 0.25)",
     )
     plan.add_argument(
         "--budget",
@@ -122,7 +123,9 @@ def parser(plan_command: Command, compare_command: Command) -> argparse.Argument
     plan.set_defaults(run=plan_command)
     compare = commands.add_parser("compare", help="compare the published methods")
     _add_data(compare)
-    compare.add_argument("-t", type=dial, default=0.3, help="fairness dial of tilted k-means (default 0.3)")
+    compare.add_argument(
+        "-t", type=dial, default=USUAL_T, help="fairness dial of tilted k-means (default 0.25)"
+    )
     compare.add_argument("--methods", help="some of them, separated by commas")
     compare.add_argument("-o", "--output", metavar="FILE", help="write the table (.csv)")
     _add_rules(compare)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tkm_core.cli.arguments import BAD_INPUT, READING, STOPPED, parser
+from tkm_core.cli.arguments import BAD_INPUT, READING, STOPPED, USUAL_T, parser
 from tkm_core.cli.reading import read_residents
 from tkm_core.cli.rules import cut_to_streets, fewest_asked, read_rules
 from tkm_core.cli.terminal import complain, progress_bar, say, say_table
@@ -131,7 +131,7 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
             raise ValueError(msg)
         i = restored.i if arguments.t is None else restored.plan.index(arguments.t)
         return _compared(restored.plan, arguments.compare_with), i
-    dial = 0.3 if arguments.t is None else arguments.t
+    dial = USUAL_T if arguments.t is None else arguments.t
     existing = _existing(arguments, residents)
     rules = read_rules(arguments, residents, existing)
     residents = cut_to_streets(arguments, residents, rules)

@@ -32,6 +32,7 @@ from tkm_core.planning.rows import Row, Tone, distance_decimals, rounded_row
 from tkm_core.planning.rules import FREE, Rules
 from tkm_core.planning.serving import Known, Serving
 from tkm_core.planning.side_by_side import Comparison, compare_methods
+from tkm_core.planning.spec import AGAINST, NAMING_DATA, PLANNED, SETTINGS, USUAL_T, PlanSpec, content_key
 from tkm_core.planning.standard import usual_standard
 from tkm_core.planning.travel import (
     STRAIGHT,
@@ -49,16 +50,21 @@ from tkm_core.planning.two_plans import Move, moves, one_setting, same_facilitie
 from tkm_core.planning.what_if import moved
 
 __all__ = [
+    "AGAINST",
     "AREAS_MARGIN",
     "AVERAGE",
     "BY_STRAIGHT_LINES",
     "FREE",
     "MINUTES",
+    "NAMING_DATA",
     "NONE_EXISTING",
+    "PLANNED",
     "PLAN_CRITERION",
     "PLAN_T",
+    "SETTINGS",
     "STRAIGHT",
     "TODAY",
+    "USUAL_T",
     "WAYS",
     "AlongStreets",
     "ByStraightLines",
@@ -74,6 +80,7 @@ __all__ = [
     "Move",
     "PlaceChange",
     "Plan",
+    "PlanSpec",
     "Reached",
     "Reference",
     "ResidentCells",
@@ -95,6 +102,7 @@ __all__ = [
     "compare_methods",
     "compared_as_usual",
     "condense_residents",
+    "content_key",
     "decimals",
     "distance_decimals",
     "facility_numbers",

@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any, cast
 from tkm_core.measures import KEY, shown_in
 from tkm_core.notebooks import data_frame, figure, html_table, quoted, room_above
 from tkm_core.planning.portfolio import TOLERANCE, Choice, portfolio
+from tkm_core.planning.spec import USUAL_T
 from tkm_core.wording import dial_text
 
 if TYPE_CHECKING:
     from tkm_core.planning.plan import Plan
-
-USUAL_T = 0.3  # the default of the command line
 
 
 class Shown:

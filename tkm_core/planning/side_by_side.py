@@ -12,7 +12,7 @@ from tkm_core.notebooks import data_frame, figure, html_table
 from tkm_core.planning.making import make_plan
 from tkm_core.planning.methods_compared import Compared, judge, judge_by_rules, methods_for, solve
 from tkm_core.planning.rules import FREE, Rules
-from tkm_core.planning.shown import USUAL_T
+from tkm_core.planning.spec import USUAL_T
 from tkm_core.progress import Progress, part, silent
 from tkm_core.residents import Residents, load_residents
 from tkm_core.units import KINDS

@@ -19,6 +19,7 @@ from tkm_core.methods import Solution, describe
 from tkm_core.planning import (
     FREE,
     PLAN_CRITERION,
+    USUAL_T,
     Fewest,
     Plan,
     ResidentCells,
@@ -37,7 +38,6 @@ from tkm_core.residents import Existing, Report, Residents
 
 MODULES = ("pages.serving.jobs.tasks",)  # what a worker imports
 
-USUAL_T = 0.25  # where the dial stands unless a link says otherwise: a stop of every plan
 SMALL = 2_000  # residents; the first plan on a new server need not wait for its workers
 
 

@@ -12,16 +12,10 @@ from pages.serving.store.history import AT_MOST, note_event
 from pages.serving.store.problems import DENIED, NOT_YOURS, OWNERS_ONLY, DeniedError, InUseError
 from pages.serving.store.records import OWNER, VIEWER, Actor, Dataset
 from pages.serving.store.schema import DATASET, PROJECT, SCENARIO
+from tkm_core.planning import NAMING_DATA
 from tkm_core.wording import listed
 
 BIN_DAYS = 30.0  # for so long what was removed can be brought back
-TOKENS = (
-    "upload",
-    "existing",
-    "places",
-    "roads",
-    "table",
-)  # settings of a scenario that name data by a token
 AT_ONCE = 500  # names that SQLite takes in a query
 NAMED = 3  # scenarios that a refusal names
 REMOVED, RESTORED = "removed data that were copied here", "restored data that were copied here"
@@ -183,7 +177,9 @@ def _refuse_in_use(connection: sa.Connection, found: Dataset) -> None:
         return
     kept = sa.and_(SCENARIO.c.project_id == found.project_id, SCENARIO.c.deleted.is_(None))
     rows = connection.execute(sa.select(SCENARIO.c.name, SCENARIO.c.settings).where(kept)).all()
-    names = [str(name) for name, settings in rows if found.token in {settings.get(field) for field in TOKENS}]
+    names = [
+        str(name) for name, settings in rows if found.token in {settings.get(field) for field in NAMING_DATA}
+    ]
     if names:
         more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
         told = listed([f"“{name}”" for name in names[:NAMED]] + more)

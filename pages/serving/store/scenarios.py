@@ -27,8 +27,9 @@ from pages.serving.store.records import (
     cleaned_note,
     new_id,
 )
-from pages.serving.store.removal import TOKENS, restore_named
+from pages.serving.store.removal import restore_named
 from pages.serving.store.schema import NAME, NOTE, PROJECT, SCENARIO
+from tkm_core.planning import NAMING_DATA
 from tkm_core.version import VERSION
 
 MOST_SCENARIOS = 500  # of one project
@@ -96,7 +97,7 @@ class Scenarios:
     ) -> dict[str, str]:
         """The settings, with the tokens of the project's own copies of the data."""
         settings = dict(draft.settings)
-        for name in TOKENS:
+        for name in NAMING_DATA:
             token = settings.get(name)
             if token and token != OF_SAMPLE:
                 kept = copied_into(connection, actor, token, project, payer)
@@ -225,7 +226,9 @@ class Scenarios:
         with self.database.adding(actor) as (connection, payer):
             found, _ = _found(connection, actor, scenario, EDITOR, deleted=True)
             _set_deleted(connection, scenario, None)
-            restore_named(connection, [found.settings[name] for name in TOKENS if name in found.settings])
+            restore_named(
+                connection, [found.settings[name] for name in NAMING_DATA if name in found.settings]
+            )
             _touch(connection, found.project_id)
             note_event(connection, actor, found.project_id, "brought back", "", found.name, payer=payer)
 

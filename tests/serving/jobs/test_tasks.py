@@ -16,7 +16,7 @@ from tkm_core import export
 from tkm_core.experiments import EXPERIMENTS, Dataset, Result
 from tkm_core.figures import Look, html_report
 from tkm_core.methods.solver_comparison import compare_solvers
-from tkm_core.planning import ResidentCells, make_plan
+from tkm_core.planning import USUAL_T, ResidentCells, make_plan
 from tkm_core.planning.methods_compared import solve
 from tkm_core.residents import Report, Residents
 from tkm_core.residents.existing import Existing
@@ -46,7 +46,7 @@ def pool() -> Iterator[JobPool]:
 def test_a_plan_from_a_worker_is_the_plan(pool: JobPool) -> None:
     town = load_sample("generated", n=400)
     found = tasks.plan(town, 3, random_state=0, progress=quiet)
-    here = make_plan(town, 3, random_state=0, with_t=tasks.USUAL_T)
+    here = make_plan(town, 3, random_state=0, with_t=USUAL_T)
     np.testing.assert_array_equal(found.path.centers, here.path.centers)
     np.testing.assert_array_equal(found.baseline, here.baseline)
     np.testing.assert_array_equal(found.curve.largest_distance, here.curve.largest_distance)
@@ -60,7 +60,7 @@ def test_a_plan_with_existing_facilities_from_a_worker_is_the_plan(pool: JobPool
     kept = Existing(town.lonlat[:2], ("North", "South"), Report())
     found = tasks.plan(town, 2, existing=kept, random_state=1, progress=quiet)
     here = make_plan(
-        town, 2, fixed_lonlat=kept.lonlat, fixed_names=kept.names, with_t=tasks.USUAL_T, random_state=1
+        town, 2, fixed_lonlat=kept.lonlat, fixed_names=kept.names, with_t=USUAL_T, random_state=1
     )
     assert export.plan_document(found, 5) == export.plan_document(here, 5)
 
