@@ -38,7 +38,7 @@ GOAL = 1e-6  # accuracy of a tilted mean, as a share of the cluster's radius
 WALK = 1_500  # the fewest weighted points that stand for the residents while all t are gone through
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CapacityPath:
     """Facilities with limited room over a grid of t; facility j is the same along the path.
 
@@ -54,6 +54,13 @@ class CapacityPath:
     centers: Floats
     city_cost: Floats
     _problem: "_Plane" = field(repr=False)
+
+    def __repr__(self) -> str:
+        _, k, d = self.centers.shape
+        return (
+            f"<CapacityPath: {k} facilities in {d} dimensions at {len(self.t)} t from {self.t.min():g} to "
+            f"{self.t.max():g}>"
+        )
 
     def shares(self, i: int) -> Floats:
         """The part of each resident's people that each facility serves at t[i] (n, k); 0 in rows without people."""
