@@ -7,7 +7,9 @@ The instances are not part of this repository. FOLDER holds any of these files:
 - ``optima.csv`` with the columns instance, problem (median or center), p, optimum: the published values. OR-Library has
   those of its p-medians in ``pmedopt.txt``. A pmed file that it does not name is solved too, at its own p.
 
-Each row is solved by ``site_path(distances, p, t=[0 or infinity], power=1)`` and then ``improve(seconds)``.
+The published p-medians of TSPLIB instances are those of distances rounded down, the p-centers those of distances
+rounded to the nearest whole number, as TSPLIB defines EUC_2D. Each row is solved by
+``site_path(distances, p, t=[0 or infinity], power=1)`` and then ``improve(seconds)``.
 """
 
 import argparse
@@ -65,23 +67,25 @@ def read_pmed(text: str) -> tuple[Floats, int]:
 
 
 def read_tsplib(text: str) -> Floats:
-    r"""Distances between the points of a TSPLIB file, rounded to whole numbers as TSPLIB defines EUC_2D.
+    r"""Distances between the points of a TSPLIB file, not rounded.
 
-    >>> read_tsplib("EDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 1 1\nEOF")[0].tolist()
-    [0.0, 1.0]
+    >>> read_tsplib("EDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 3 4\nEOF")[0].tolist()
+    [0.0, 5.0]
     """
     if not re.search(r"EDGE_WEIGHT_TYPE\s*:\s*EUC_2D", text):
         msg = "The TSPLIB file has no EUC_2D distances; only those are read."
         raise ValueError(msg)
     words = text.split("NODE_COORD_SECTION")[1].split("EOF")[0].split()
     X = np.reshape(np.array(words, float), (-1, 3))[:, 1:]
-    return np.floor(cdist(X, X) + 0.5)
+    return cdist(X, X)
 
 
-def distances_of(file: Path) -> Floats:
-    """The table of distances of an instance."""
-    text = file.read_text()
-    return read_tsplib(text) if file.suffix == ".tsp" else read_pmed(text)[0]
+def distances_of(case: Case) -> Floats:
+    """The table of distances of a case, rounded as in the publications."""
+    text = case.file.read_text()
+    if case.file.suffix != ".tsp":
+        return read_pmed(text)[0]
+    return np.floor(read_tsplib(text) + (0.0 if case.problem == "median" else 0.5))
 
 
 def cases(folder: Path) -> Iterator[Case]:
@@ -136,7 +140,7 @@ def main(given: list[str] | None = None) -> None:
     print(HEAD, flush=True)
     solved: list[tuple[Case, Solved]] = []
     for case in chosen:
-        found = solve(case, distances_of(case.file), asked.seconds)
+        found = solve(case, distances_of(case), asked.seconds)
         solved.append((case, found))
         published = "" if case.published is None else f"{case.published:.0f}"
         print(

@@ -15,23 +15,26 @@ from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround, plan_map
 from tkm_core.figures.tradeoff_chart import tradeoff
 from tkm_core.planning import Plan
-from tkm_core.sites import SitePath
+from tkm_core.sites import CapacityPath, SitePath
 
 PICTURES = ("map", "tradeoff", "distances")
 
 
 def plot(
-    result: Plan | TiltedPath | SitePath, what: str | None = None, t: float = 0.3, **options: Any
+    result: Plan | TiltedPath | SitePath | CapacityPath,
+    what: str | None = None,
+    t: float = 0.3,
+    **options: Any,
 ) -> go.Figure | pdk.Deck:
     """Draw a plan or a path.
 
     Parameters
     ----------
-    result : Plan, TiltedPath or SitePath
+    result : Plan, TiltedPath, SitePath or CapacityPath
     what : {"map", "tradeoff", "distances"} or {"ways", "costs"}, optional
         For a plan: the map (the default), utility against fairness, or the share of people within a distance. For a
         path: how each facility moves as t grows (the default in two dimensions), or the costs over t. For a path over
-        sites: the costs.
+        sites, or with limited room: the costs.
     t : float
         The setting of a plan's dial.
     **options
@@ -52,12 +55,13 @@ def plot(
     look = Look(**options)
     if isinstance(result, TiltedPath):
         return _whole(_path(result, what, look))
-    if isinstance(result, SitePath):
+    if isinstance(result, SitePath | CapacityPath):
         if what not in (None, "costs"):
-            msg = f"A path over sites has the picture costs, not {what!r}."
+            msg = f"A path over sites or with limited room has the picture costs, not {what!r}."
             raise ValueError(msg)
-        curves = (("city-wide cost", result.city_cost), ("no plan is below", result.bound))
-        return _whole(_curves(result.t, curves, "cost", look))
+        cost = (("city-wide cost", result.city_cost),)
+        bound = (("no plan is below", result.bound),) if isinstance(result, SitePath) else ()
+        return _whole(_curves(result.t, cost + bound, "city-wide cost", look))
     i = result.index(t)
     chosen = what or "map"
     if chosen not in PICTURES:

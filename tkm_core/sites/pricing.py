@@ -57,6 +57,8 @@ class Priced:
         Sites of each resident by cost, and the costs, clipped just above ``upper``.
     upper : float
         Sum of costs of the best plan known.
+    whole : bool
+        Whether everyone goes to one site, so that sums of whole costs are whole; with limited room people are split.
     """
 
     table: Table
@@ -66,15 +68,16 @@ class Priced:
     shift: float
     small: bool
     upper: float
+    whole: bool = True
 
     @classmethod
-    def of(cls, table: Table, ranked: Ranked, t: float, value: float) -> "Priced":
+    def of(cls, table: Table, ranked: Ranked, t: float, value: float, *, whole: bool = True) -> "Priced":
         """Costs at a finite tilt, given the city-wide cost of the best plan known, in the table's units."""
         small = t * value <= compiled.SMALL
         shift = 0.0 if small else t * value
         upper = float(table.weights.sum()) * compiled.cost(value, 1.0, t, shift, small, np.inf)
         C = np.empty_like(ranked.F)
-        priced = cls(table, ranked.order, C, t, shift, small, upper)
+        priced = cls(table, ranked.order, C, t, shift, small, upper, whole)
         compiled.costs(ranked.F, table.weights, t, shift, small, priced.most, C)
         return priced
 
@@ -85,7 +88,7 @@ class Priced:
 
     def step(self, total: float) -> Step | None:
         """At t = 0, sums may only come in whole steps; None if they do not, or only roughly."""
-        step = self.table.step if self.t == 0 else None
+        step = self.table.step if self.t == 0 and self.whole else None
         return step if step is not None and 4 * step.error <= CLOSED * total else None
 
     def below(self, total: float) -> float:

@@ -8,9 +8,11 @@ import numpy as np
 from tkm_core.arrays import Floats
 from tkm_core.sites import compiled
 from tkm_core.sites.bottleneck import SHAKES, Burdens, least_burden
+from tkm_core.sites.capacity import RoomySearch
 from tkm_core.sites.linear import Bounded, Master, narrowed, programmed, settled
 from tkm_core.sites.polish import Polish
 from tkm_core.sites.pricing import Carried, Priced, Ranked, Rule
+from tkm_core.sites.room_bound import RoomBound
 from tkm_core.sites.search import Found, Search
 from tkm_core.sites.solver import Deadline
 from tkm_core.sites.tree import Tree
@@ -41,11 +43,10 @@ class Stop:
     """What is remembered of the work at one t, so that a later call goes on from there."""
 
     visits: int = 0
-    exhausted: bool = (
-        False  # with capacities: the best plan without them is known, and the bound can rise no more
-    )
+    exhausted: bool = False  # with capacities: nothing that is known here can raise the bound any more
     tree: Tree | None = None
     burdens: Burdens | None = None
+    room: RoomBound | None = None
 
 
 @dataclass
@@ -139,7 +140,9 @@ class Proof:
 
     def _priced(self, i: int) -> Priced:
         """The p-median problem at stop i."""
-        return Priced.of(self.search.table, self.ranked, float(self.tilts[i]), self.found[i].value)
+        return Priced.of(
+            self.search.table, self.ranked, float(self.tilts[i]), self.found[i].value, whole=self.free
+        )
 
     def _sum_of(self, priced: Priced, i: int) -> float:
         """The sum of costs at which the gap is small enough for the first round."""
@@ -170,9 +173,12 @@ class Proof:
             deadline.say()
             if stop.tree is None or stop.tree.value != self.found[i].value:
                 self._plant(i)
+            self._with_room(i, deadline.part(length))
             self._branched(i, deadline.part(length))
             if self.gap(i) > OPEN:
                 self._polished(i, self._node(i, self._priced(i)), deadline.part(length), AFTER)
+            ended = stop.tree is not None and stop.tree.closed
+            stop.exhausted = ended and stop.room is not None and stop.room.done
             length *= 1.5
 
     def _programmed(self, i: int, deadline: Deadline, *, thorough: bool) -> None:
@@ -244,10 +250,21 @@ class Proof:
         self._better(i, names[best])
         return node if self.found[i].value == before else self._node(i, self._priced(i))
 
+    def _with_room(self, i: int, deadline: Deadline) -> None:
+        """Prices for limited room, where there is any."""
+        stop, search = self.stops[i], self.search
+        if not isinstance(search, RoomySearch):
+            return
+        priced = self._priced(i)
+        if stop.room is None:
+            prices = priced.carried(self.carried[i], self.rule, self.k)
+            stop.room = RoomBound(search.room, self.rule, self.k, prices)
+        self._raise(i, priced.phi(stop.room.work(priced, deadline)))
+
     def _branched(self, i: int, deadline: Deadline) -> None:
         """Go on with the tree of stop i."""
         tree = self.stops[i].tree
-        if tree is None or not tree.waiting or deadline.left <= 0:
+        if tree is None or tree.closed or deadline.left <= 0:
             return
         priced, rule = self._priced(i), np.full(len(self.search.table.F), -1, np.int8)
         rule[tree.names] = 0
@@ -258,7 +275,6 @@ class Proof:
         master = Master(small, self.k, tree.waiting[0][3].prices)
         bound, better = tree.work(master, polish, deadline)
         self._raise(i, priced.phi(bound))
-        self.stops[i].exhausted = not self.free and (better is not None or not tree.waiting)
         if better is not None:
             self._better(i, names[better])
 

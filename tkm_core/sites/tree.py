@@ -26,12 +26,18 @@ class Tree:
         The sites that the nodes are about.
     value : float
         City-wide cost of the best plan when the tree was made; with another the sums have another scale.
+    best : float
+        The least sum of costs of a plan found here; what is not below it is not looked at.
+    closed : bool
+        Whether the bound has met the best plan.
     waiting : list
         Nodes as (bound, number, rule, Bounded), a heap.
     """
 
     names: Ints
     value: float
+    best: float = np.inf
+    closed: bool = False
     waiting: list[tuple[float, int, Rule, Bounded]] = field(default_factory=list)
     numbers: count = field(default_factory=count)  # type: ignore[type-arg]
 
@@ -47,7 +53,7 @@ class Tree:
         """
         priced, k = master.priced, master.k
         better: Ints | None = None
-        best = priced.upper
+        best = min(priced.upper, self.best)
         while self.waiting and deadline.left > 0:
             bound, number, rule, node = self.waiting[0]
             if bound >= priced.below(best):
@@ -78,7 +84,8 @@ class Tree:
                 if entry[0] < priced.below(best):
                     self.add(*entry)
         bound = min([entry[0] for entry in self.waiting], default=best)
-        return (priced.proven(best) if bound >= priced.below(best) else bound), better
+        self.best, self.closed = best, bound >= priced.below(best)
+        return (priced.proven(best) if self.closed else bound), better
 
 
 def _pick(node: Bounded, free: Ints) -> int:
