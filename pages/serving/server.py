@@ -95,7 +95,7 @@ async def health(_request: Request) -> JSONResponse:
     disk_full = await uploads.disk_full()
     database = await run_sync(store().state, limiter=uploads.prober())
     well = now.well and not disk_full and not database
-    wrong = f"database {database}" if database else "disk full" if disk_full else "no worker"
+    wrong = "disk full" if disk_full else f"database {database}" if database else "no worker"
     body = {
         "status": "ok" if well else wrong,
         "workers": now.workers,
@@ -183,6 +183,7 @@ def serve(app: st.App, settings: Config) -> None:
         ws_ping_interval=PING,
         ws_ping_timeout=PING,
         ws_per_message_deflate=False,
+        lifespan="on",  # without its sweepers the server does not start
         proxy_headers=bool(settings.trusted),
         forwarded_allow_ips=settings.trusted,
         limit_concurrency=MOST_CONNECTIONS,

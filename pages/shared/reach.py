@@ -1,13 +1,11 @@
 """Catchments on the Plan page: what lies within some minutes of a facility, or of all, along the streets."""
 
-from typing import cast
-
 import streamlit as st
 
 from pages.shared import markdown, plans, screen, state
 from pages.shared.cities import City
 from tkm_core import figures
-from tkm_core.planning import MINUTES, AlongStreets, Plan, Reached, catchments
+from tkm_core.planning import MINUTES, Plan, Reached, catchments
 from tkm_core.stories import tell_catchments
 
 KEY = "catchments"
@@ -17,7 +15,7 @@ SIGN = ("reach", f"within {', '.join(f'{limit:g}' for limit in MINUTES)} min")
 
 def select(plan: Plan) -> None:
     """The choice at the side: no catchments, those of all facilities, or of one."""
-    if not isinstance(plan.rules.travel, AlongStreets) or screen.presenting():
+    if not plan.rules.travel.has_catchments or screen.presenting():
         return
     facilities = [str(j) for j in range(len(plan.kinds))]
 
@@ -41,7 +39,7 @@ def select(plan: Plan) -> None:
 def shown(place: City, plan: Plan, i: int) -> list[Reached] | None:
     """The catchments that are asked for, worked out once for this setting; None if none are."""
     chosen = state.widget(KEY, NONE)
-    if chosen == NONE or not isinstance(plan.rules.travel, AlongStreets):
+    if chosen == NONE or not plan.rules.travel.has_catchments:
         return None
     facility = None if chosen == ALL else int(chosen)
     if facility is not None and facility >= len(plan.kinds):
@@ -59,8 +57,8 @@ def sentence(place: City, plan: Plan, found: list[Reached] | None) -> None:
     """How many live within each limit."""
     if found is None:
         return
-    chosen, travel = state.widget(KEY, NONE), cast("AlongStreets", plan.rules.travel)
+    chosen = state.widget(KEY, NONE)
     title = "a facility" if chosen == ALL else plan.title(int(chosen))
     of = title[:1].lower() + title[1:]
-    told = tell_catchments(found, of=of, by=travel.mode_words, people=place.people)
+    told = tell_catchments(found, of=of, by=plan.rules.travel.mode_words, people=place.people)
     st.markdown(f":small[{markdown.escaped(told)}]")

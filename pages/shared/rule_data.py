@@ -21,11 +21,11 @@ from tkm_core.planning import FREE, STRAIGHT, AlongStreets, ByTable, Rules, Trav
 from tkm_core.progress import Progress
 from tkm_core.residents import Existing, Residents, Sites, Zones, find_sample
 from tkm_core.sites import Capacity
-from tkm_core.streets import Streets, sample_streets
+from tkm_core.streets import Streets, mode_words, sample_streets
 
 NO_COLUMN = "-"  # instead of a column of a layer of lines: it has none
 SAMPLE = "sample"  # where a token would stand: what came with the sample
-MODES = {"walk": "On foot", "bicycle": "By bicycle", "car": "By car"}
+MODES = {mode: words[:1].upper() + words[1:] for mode, words in mode_words().items()}
 DEAR = 1_000  # corners of a zone that can be edited by hand
 NO_STREETS = "There are no streets here: upload a road file on the Sites page."
 NO_TABLE = "The travel table needs candidate sites with the names of its columns: add them on the Sites page."

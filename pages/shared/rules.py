@@ -80,20 +80,11 @@ def keep_of_plan(told: Rules) -> dict[str, str]:
 
     Streets and tables are those in use: without them the file would not have opened.
     """
-    way: dict[str, str] = {"by": "straight"}
-    if isinstance(told.travel, AlongStreets):
-        way = {
-            "by": told.travel.streets.mode,
-            "measure": told.travel.measure,
-            "direction": told.travel.direction,
-        }
-    elif not told.straight:
-        way = {"by": "table"}
     limits = {"most": 0.0 if np.isinf(told.most) else told.most, "least": told.least}
     drawn = places_of(told)
     return {
         "places": "" if drawn == NOTHING else _keep(drawn),
-        **way,
+        **told.travel.settings,
         **{name: f"{people:.0f}" for name, people in limits.items()},
         "equal": "1" if told.equal_groups else "",
     }

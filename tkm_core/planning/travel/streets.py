@@ -1,109 +1,37 @@
-"""How distance is measured: in a straight line, along streets, or by the planner's own table."""
+"""Along streets, in minutes or metres."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
 
 from tkm_core.arrays import Bools, Floats, Ints
+from tkm_core.planning.travel.way import Travel, shown
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents, keep_rows
-from tkm_core.sites import TravelTable
 from tkm_core.units import KINDS
-from tkm_core.wording import counted
+from tkm_core.wording import counted, listed
 
 if TYPE_CHECKING:
-    from tkm_core.streets import Joined, Streets
+    from tkm_core.streets import Catchment, Joined, Streets
 
-MODES = {"walk": "on foot", "bicycle": "by bicycle", "car": "by car"}
 MEASURES = {"minutes": "min", "metres": "m"}
 MOST_FAR = 0.2  # share of the people who may live far from any street
 ELSEWHERE = 0.2  # degrees between the residents and the streets beyond which they belong to different cities
 DIRECTIONS = {"there": "from home to the facility", "back": "from the facility to the home"}
+NAMED = 3  # places named in a remark
 
 
 class UncoveredError(ValueError):
     """The streets cover too little of the city."""
 
 
-class Travel(Protocol):
-    """A way to measure distances from residents to facilities."""
-
-    @property
-    def unit(self) -> str:
-        """The unit: "m" or "min"."""
-
-    @property
-    def words(self) -> str:
-        """How people travel, as in "12.3 minutes on foot along the streets"."""
-
-    @property
-    def sentence(self) -> str:
-        """The same as a rule of the plan; "" for straight lines."""
-
-    @property
-    def attribution(self) -> str:
-        """The credit that must be shown with the distances; "" if none is required."""
-
-    @property
-    def fingerprint(self) -> str:
-        """A digest of everything the distances depend on."""
-
-    def table(
-        self,
-        residents: Residents,
-        lonlat: Floats,
-        *,
-        columns: Ints | None = None,
-        dtype: npt.DTypeLike = np.float64,
-        progress: Progress | None = None,
-    ) -> npt.NDArray[Any]:
-        """Distances from every resident to every place, shape (n, m); infinite if unreachable.
-
-        `columns` are the columns of the places in the planner's table, if it has them.
-        """
-
-
-@dataclass(frozen=True)
-class StraightLines:
-    """Straight lines on the residents' map, in metres.
-
-    Examples
-    --------
-    >>> town = Residents.from_lonlat([[1.40, 43.60], [1.41, 43.60]])
-    >>> StraightLines().table(town, town.lonlat).round().tolist()
-    [[0.0, 807.0], [807.0, 0.0]]
-    """
-
-    unit: ClassVar[str] = "m"
-    words: ClassVar[str] = "in a straight line"
-    sentence: ClassVar[str] = ""
-    attribution: ClassVar[str] = ""
-    fingerprint: ClassVar[str] = "straight"
-
-    def table(
-        self,
-        residents: Residents,
-        lonlat: Floats,
-        *,
-        columns: Ints | None = None,  # noqa: ARG002 - places are all it takes
-        dtype: npt.DTypeLike = np.float64,
-        progress: Progress | None = None,  # noqa: ARG002 - too quick to report
-    ) -> npt.NDArray[Any]:
-        """Metres from every resident to every place."""
-        return cdist(residents.xy, residents.lonlat_to_xy(lonlat).reshape(-1, 2)).astype(dtype, copy=False)
-
-
-STRAIGHT = StraightLines()
-
-
 @dataclass(frozen=True, eq=False)
-class AlongStreets:
+class AlongStreets(Travel):
     """Along streets, in minutes or metres.
 
     Attributes
@@ -120,6 +48,9 @@ class AlongStreets:
     'min'
     """
 
+    kind: ClassVar[str] = "streets"
+    has_catchments: ClassVar[bool] = True
+    where_words: ClassVar[str] = "on junctions"
     streets: "Streets"
     measure: str = "minutes"
     direction: str = "there"
@@ -145,7 +76,7 @@ class AlongStreets:
     @property
     def mode_words(self) -> str:
         """How people travel: "on foot"."""
-        return MODES.get(self.streets.mode, self.streets.mode)
+        return self.streets.mode_words
 
     @property
     def words(self) -> str:
@@ -256,103 +187,74 @@ class AlongStreets:
         ask = self.streets.travel_times if self.measure == "minutes" else self.streets.distances
         return ask(self.joined(residents), lonlat, direction=self.direction, dtype=dtype, progress=progress)
 
-
-@dataclass(frozen=True, eq=False)
-class ByTable:
-    """By the planner's own table.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n, m)
-        From each resident to each place, in metres or minutes; infinite if unreachable.
-    unit : {"m", "min"}
-    lonlat : ndarray of shape (m, 2)
-        The places in degrees: candidate sites, then existing facilities.
-    name : str
-        The file's name, not to be trusted as markup.
-    missing : int
-        Number of pairs that the table lacks.
-
-    Examples
-    --------
-    >>> ByTable(np.array([[3.0, 9.0]]), "min", np.array([[1.4, 43.6], [1.5, 43.7]])).sentence
-    'Travel times are taken from your table.'
-    """
-
-    values: Floats
-    unit: str
-    lonlat: Floats
-    name: str = ""
-    missing: int = 0
-
-    def __post_init__(self) -> None:
-        if self.unit not in KINDS:
-            msg = f"A travel table is in m or min, not in {self.unit!r}; read_travel brings other units into these."
-            raise ValueError(msg)
-        if self.values.shape[1] != len(self.lonlat):
-            msg = (
-                f"The travel table has {self.values.shape[1]} columns, but there are {len(self.lonlat)} places: it "
-                "needs one column for each candidate site, then one for each existing facility."
-            )
-            raise ValueError(msg)
-
-    @classmethod
-    def of(cls, table: "TravelTable | ByTable", lonlat: Floats, name: str = "") -> "ByTable":
-        """Make it from the result of `read_travel` and the places its columns stand for."""
-        if isinstance(table, ByTable):
-            return table
-        return cls(np.asarray(table.values), table.unit, lonlat, name, table.missing)
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings of an address: mode, measure and direction."""
+        return {"by": self.streets.mode, "measure": self.measure, "direction": self.direction}
 
     @property
-    def words(self) -> str:
-        """How people travel: "by your table"."""
-        return "by your table"
+    def places(self) -> Floats:
+        """The junctions."""
+        return self.streets.lonlat
 
     @property
-    def attribution(self) -> str:
-        """No credit: it is the planner's own table."""
-        return ""
+    def drawn_streets(self) -> "Streets":
+        """The streets themselves."""
+        return self.streets
 
-    @property
-    def sentence(self) -> str:
-        """The rule: "Travel times are taken from your table “roads.csv”."."""
-        named = f" “{shown(self.name)}”" if self.name else ""
-        gaps = f"; it has no value for {counted(self.missing, 'pair')}" if self.missing else ""
-        return f"{KINDS[self.unit].many.capitalize()} are taken from your table{named}{gaps}."
+    def remarks(self, residents: Residents, sites: Floats | None = None) -> tuple[str, ...]:
+        """Remarks on sites and on people far from any street."""
+        return self._far_sites(sites) + self._far_people(residents)
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of values, places and unit."""
-        digest = blake2b(self.unit.encode(), digest_size=16)
-        for part in (self.values, self.lonlat):
-            digest.update(np.ascontiguousarray(part, dtype=np.float64).data)
-        return digest.hexdigest()
+    def _far_sites(self, sites: Floats | None) -> tuple[str, ...]:
+        if sites is None:
+            return ()
+        far = self.streets.far(sites)
+        if not len(far):
+            return ()
+        are = "is" if len(far) == 1 else "are"
+        return (f"{counted(len(far), 'candidate site')} {are} more than 300 m from any street.",)
 
-    def columns(self, residents: Residents, lonlat: Floats) -> tuple[Ints, Floats]:
-        """The table's nearest places, and their straight-line distances in metres."""
-        apart, column = cKDTree(residents.lonlat_to_xy(self.lonlat)).query(residents.lonlat_to_xy(lonlat))
-        return np.atleast_1d(column).astype(np.int64), np.atleast_1d(apart)
+    def _far_people(self, residents: Residents) -> tuple[str, ...]:
+        far = self.joined(residents).far()
+        far = far[residents.weights[far] > 0]
+        if not len(far):
+            return ()
+        number = round(float(residents.weights[far].sum()))
+        people = f"{counted(number, 'person', 'people')} at {counted(len(far), 'place')}"
+        live = "lives" if number == 1 else "live"
+        named = ""
+        if residents.ids is not None:
+            names = [" ".join(str(residents.ids[row]).split())[:60] for row in far[:NAMED].tolist()]
+            named = f" ({listed([*names, f'{len(far) - NAMED:,} more'] if len(far) > NAMED else names)})"
+        begins = "their trip begins with a straight line to the nearest one"
+        return (f"{people}{named} {live} more than 300 m from any street; {begins}.",)
 
-    def table(
-        self,
-        residents: Residents,
-        lonlat: Floats,
-        *,
-        columns: Ints | None = None,
-        dtype: npt.DTypeLike = np.float64,
-        progress: Progress | None = None,  # noqa: ARG002 - too quick to report
+    def candidates(self, residents: Residents, at_most: int) -> Ints:
+        """Junctions near people, thinned out."""
+        return self.streets.candidates(self.joined(residents), residents.weights, at_most=at_most)
+
+    def neighbours(self, place: int) -> Ints:
+        """The next junctions."""
+        return self.streets.neighbours([place])
+
+    def to_places(
+        self, residents: Residents, which: Ints, dtype: npt.DTypeLike = np.float64
     ) -> npt.NDArray[Any]:
-        """The values for some places, from their own columns or those of the nearest places in the table."""
-        if len(self.values) != len(residents):
-            msg = (
-                f"The travel table has {len(self.values):,} rows, but there are {len(residents):,} residents."
-            )
-            raise ValueError(msg)
-        which = self.columns(residents, np.asarray(lonlat).reshape(-1, 2))[0] if columns is None else columns
-        return self.values[:, which].astype(dtype, copy=False)
+        """Minutes or metres to some junctions."""
+        return self.table(residents, self.streets.at_junctions(which), dtype=dtype)
 
+    def reached(
+        self, residents: Residents, lonlat: Floats, minutes: Sequence[float]
+    ) -> list[tuple["Catchment", Floats]]:
+        """The catchment of places within each limit, and each resident's minutes to the nearest of them."""
+        joined = self.streets.join(lonlat)
+        table = self.streets.travel_times(self.joined(residents), joined, direction=self.direction)
+        # where people can come from in time, or where the facility's staff can get to
+        outwards = "back" if self.direction == "there" else "there"
+        nearest = table.min(axis=1)
+        return [(one, nearest) for one in self.streets.catchments(joined, minutes, direction=outwards)]
 
-def shown(text: str, most: int = 80) -> str:
-    """Untrusted text on one line, shortened."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    def route(self, home: npt.ArrayLike, site: npt.ArrayLike) -> Floats:
+        """The way along the streets between a home and a facility."""
+        return self.streets.route(home, site, direction=self.direction).lonlat
