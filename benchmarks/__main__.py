@@ -1,5 +1,7 @@
 """All benchmarks in one command: ``python -m benchmarks [NAME ...] [--json FILE]``.
 
+``python -m benchmarks optima FOLDER`` compares with published optima instead; its ``--help`` says where to get them.
+
 Every figure is a ratio against another library in the same run, or states its unit. A row that missed its target says
 so.
 """
@@ -7,11 +9,14 @@ so.
 import argparse
 import json
 import platform
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
+
+from benchmarks import optima
 
 NAMES = (
     "solver",
@@ -45,6 +50,9 @@ def spelled(row: dict[str, Any]) -> tuple[str, str, str]:
 
 def main() -> None:
     """Run the named benchmarks, print one table, and write it as JSON if asked."""
+    if sys.argv[1:2] == ["optima"]:
+        optima.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "names", nargs="*", choices=[[], *NAMES], default=[], metavar="NAME", help=", ".join(NAMES)

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pydeck as pdk
 
+from tkm_core.arrays import Floats
 from tkm_core.clustering import TiltedPath
 from tkm_core.figures.charts import layout
 from tkm_core.figures.distances_chart import distances
@@ -14,21 +15,26 @@ from tkm_core.figures.look import Look
 from tkm_core.figures.maps import MapGround, plan_map
 from tkm_core.figures.tradeoff_chart import tradeoff
 from tkm_core.planning import Plan
+from tkm_core.sites import CapacityPath, SitePath
 
 PICTURES = ("map", "tradeoff", "distances")
 
 
 def plot(
-    result: Plan | TiltedPath, what: str | None = None, t: float = 0.3, **options: Any
+    result: Plan | TiltedPath | SitePath | CapacityPath,
+    what: str | None = None,
+    t: float = 0.3,
+    **options: Any,
 ) -> go.Figure | pdk.Deck:
     """Draw a plan or a path.
 
     Parameters
     ----------
-    result : Plan or TiltedPath
+    result : Plan, TiltedPath, SitePath or CapacityPath
     what : {"map", "tradeoff", "distances"} or {"ways", "costs"}, optional
         For a plan: the map (the default), utility against fairness, or the share of people within a distance. For a
-        path: how each facility moves as t grows (the default in two dimensions), or the costs over t.
+        path: how each facility moves as t grows (the default in two dimensions), or the costs over t. For a path over
+        sites, or with limited room: the costs.
     t : float
         The setting of a plan's dial.
     **options
@@ -49,6 +55,13 @@ def plot(
     look = Look(**options)
     if isinstance(result, TiltedPath):
         return _whole(_path(result, what, look))
+    if isinstance(result, SitePath | CapacityPath):
+        if what not in (None, "costs"):
+            msg = f"A path over sites or with limited room has the picture costs, not {what!r}."
+            raise ValueError(msg)
+        cost = (("city-wide cost", result.city_cost),)
+        bound = (("no plan is below", result.bound),) if isinstance(result, SitePath) else ()
+        return _whole(_curves(result.t, cost + bound, "city-wide cost", look))
     i = result.index(t)
     chosen = what or "map"
     if chosen not in PICTURES:
@@ -115,23 +128,28 @@ def _ways(path: TiltedPath, look: Look) -> DrawnFigure:
 
 
 def _costs(path: TiltedPath, look: Look) -> DrawnFigure:
-    """The three costs over t, without t = 0 and infinity, which a logarithmic axis cannot show."""
-    shown = np.flatnonzero((path.t > 0) & np.isfinite(path.t))
-    shown = shown[np.argsort(path.t[shown], kind="stable")]
-    frame = layout(look, height=360, x="t", y="cost, in units of X²")
+    """The three costs over t."""
+    curves = (("tilted SSE", path.tilted_sse), ("city-wide cost", path.city_cost), ("SSE", path.sse))
+    return _curves(path.t, curves, "cost, in units of X²", look)
+
+
+def _curves(t: Floats, curves: tuple[tuple[str, Floats], ...], title: str, look: Look) -> DrawnFigure:
+    """Curves over t, without t = 0 and infinity, which a logarithmic axis cannot show."""
+    shown = np.flatnonzero((t > 0) & np.isfinite(t))
+    shown = shown[np.argsort(t[shown], kind="stable")]
+    frame = layout(look, height=360, x="t", y=title)
     frame["xaxis"]["type"] = "log"
     frame["showlegend"] = True
-    curves = (("tilted SSE", path.tilted_sse), ("city-wide cost", path.city_cost), ("SSE", path.sse))
     tints = (look.palette.accent, look.palette.ink, look.palette.muted)
     traces = [
         {
             "type": "scatter",
             "mode": "lines",
             "name": name,
-            "x": path.t[shown].tolist(),
+            "x": t[shown].tolist(),
             "y": values[shown].tolist(),
             "line": {"width": 2, "color": tint},
         }
-        for (name, values), tint in zip(curves, tints, strict=True)
+        for (name, values), tint in zip(curves, tints, strict=False)
     ]
     return DrawnFigure(traces, frame)

@@ -159,6 +159,101 @@ def swap(F, w, sites, n_free, t, far, order, near, first, second):
     return lost, value
 
 
+@inner
+def _two_cheapest(C, sites, i, first, second, near, next_):
+    """The slots of the two cheapest of ``sites`` for resident i, and their costs."""
+    for slot in range(sites.shape[0]):
+        c = C[sites[slot], i]
+        if c < first[i]:
+            second[i] = first[i]
+            next_[i] = near[i]
+            first[i] = c
+            near[i] = slot
+        elif c < second[i]:
+            second[i] = c
+            next_[i] = slot
+
+
+@kernel(signature="f8(f8[:,::1],i8[::1],i8,f8,i8[::1])", heavy=True)
+def exchange(C, sites, n_free, most, order):
+    """Swap sites while that lowers the sum of costs; return the sum.
+
+    ``C`` (m, n) holds the costs, none above ``most``. The first ``n_free`` of ``sites`` may be swapped for those in
+    ``order``. After a swap only residents who lose one of their two cheapest sites look at all sites again.
+    """
+    n = C.shape[1]
+    k = sites.shape[0]
+    first = np.full(n, most)
+    second = np.full(n, most)
+    near = np.zeros(n, np.int64)
+    next_ = np.full(n, -1)
+    loss = np.empty(k)
+    gain = np.empty(k)
+    open_ = np.zeros(C.shape[0], np.bool_)
+    for slot in range(k):
+        open_[sites[slot]] = True
+    for i in range(n):
+        _two_cheapest(C, sites, i, first, second, near, next_)
+    total = first.sum()
+    fresh = True
+    waiting = order.shape[0]
+    at = 0
+    while waiting > 0:
+        if fresh:
+            loss[:] = 0.0
+            for i in range(n):
+                loss[near[i]] += second[i] - first[i]
+            fresh = False
+        new = order[at]
+        at = (at + 1) % order.shape[0]
+        waiting -= 1
+        if open_[new]:
+            continue
+        gain[:] = 0.0
+        always = 0.0
+        row = C[new]
+        for i in range(n):
+            c = row[i]
+            if c < second[i]:
+                if c < first[i]:
+                    always += first[i] - c
+                    gain[near[i]] += second[i] - first[i]
+                else:
+                    gain[near[i]] += second[i] - c
+        best = 0
+        for slot in range(1, n_free):
+            if gain[slot] - loss[slot] > gain[best] - loss[best]:
+                best = slot
+        if always + gain[best] - loss[best] <= LOWER * total:
+            continue
+        open_[sites[best]] = False
+        open_[new] = True
+        sites[best] = new
+        for i in range(n):
+            c = row[i]
+            if near[i] == best or next_[i] == best:
+                first[i] = most
+                second[i] = most
+                near[i] = 0
+                next_[i] = -1
+                _two_cheapest(C, sites, i, first, second, near, next_)
+            elif c < first[i]:
+                second[i] = first[i]
+                next_[i] = near[i]
+                first[i] = c
+                near[i] = best
+            elif c < second[i]:
+                second[i] = c
+                next_[i] = best
+        before = total
+        total = first.sum()
+        if total >= before:  # gains from rounding alone would never end
+            return total
+        waiting = order.shape[0]
+        fresh = True
+    return total
+
+
 @kernel(signature="f8(f8[::1],i1[::1],i8,b1[::1])")
 def cheapest(rho, rule, k, chosen):
     """Sum of the k smallest of ``rho``, always with sites of rule 1 and never of rule -1; marks them in ``chosen``."""

@@ -112,7 +112,7 @@ def smallest_cover(
     if covers.shape[1] == 0:
         return np.empty(0, np.int64), 0
     small, names = _reduced(covers)
-    found, bound = _greedy(small), _apart(small)
+    found, bound = _greedy(small), packed(small)
     if enough is not None and len(found) <= enough:
         return names[found], bound
     m = len(small)
@@ -149,10 +149,12 @@ def smallest_cover(
     return names[found], min(bound, len(found))
 
 
-def _apart(covers: Bools) -> int:
+def packed(covers: Bools, enough: int | None = None) -> int:
     """A bound that needs no solver: how many residents were found of whom no two can share a site.
 
-    >>> _apart(np.array([[True, True, False, False], [False, True, True, False], [False, False, True, True]]))
+    It ends as soon as there are more than ``enough``.
+
+    >>> packed(np.array([[True, True, False, False], [False, True, True, False], [False, False, True, True]]))
     2
     """
     free = np.ones(covers.shape[1], dtype=bool)
@@ -163,6 +165,8 @@ def _apart(covers: Bools) -> int:
         if free[resident]:
             free &= ~covers[covers[:, resident]].any(axis=0)
             count += 1
+            if enough is not None and count > enough:
+                break
     return count
 
 

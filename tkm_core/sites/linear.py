@@ -1,4 +1,4 @@
-"""Prices from a linear program with row generation, and branch and bound for what it leaves open.
+"""Prices from a linear program with row generation; `tree` branches on what it leaves open.
 
     minimise sum_i theta_i   such that   sum_j y_j = k,   0 <= y_j <= 1,
     theta_i >= D_q - sum_{j nearer than the q-th} (D_q - c_ij) y_j,      D_q the q-th smallest cost of resident i
@@ -8,21 +8,18 @@ from the nearest site, reach 1. The dual weights of the rows of resident i, appl
 for ``pricing``. The bound is always computed from prices there, so the solver's tolerances cannot make it wrong.
 """
 
-import heapq
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, replace
 
 import highspy
 import numpy as np
 
 from tkm_core.arrays import Floats, Ints
-from tkm_core.sites.pricing import Priced, Rule
+from tkm_core.sites.pricing import CLOSED, Priced, Rule
 from tkm_core.sites.solver import INFINITE, Deadline, add_rows, new_model, run
 
-CLOSED = 1e-9  # relative gap of the sums at which a plan counts as proven best
 BROKEN = 1e-6  # how far a row may be violated, where the average cost is 1
-ROUNDS = 60  # of row generation at one node
-FRACTION = 1e-5
+ROUNDS = 200  # of row generation at one node
+STALLED = 10  # rounds in a row that did not raise the bound: more will not either
 FIRST = 120  # sites of the first program, in addition to those of known plans
 STEPS = 20
 
@@ -82,8 +79,9 @@ class Master:
         bound, rho, chosen = priced.bound(start, rule, self.k)
         best = Bounded(bound, start, rho, chosen.astype(float))
         inner = best.y.copy()
-        for number in range(ROUNDS):
-            if best.bound >= priced.upper * (1 - CLOSED) or deadline.left <= 0:
+        stalled = 0
+        for _ in range(ROUNDS):
+            if best.bound >= priced.goal or deadline.left <= 0:
                 break
             if run(self.model, deadline) != highspy.HighsModelStatus.kOptimal:
                 if self.model.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
@@ -99,7 +97,8 @@ class Master:
             best.y = y
             at, cost = self._serve(y)
             broken = np.flatnonzero(cost > theta + BROKEN)
-            if not len(broken) or (number > 3 and best.bound - before < 1e-6 * (priced.upper - best.bound)):
+            stalled = 0 if best.bound - before > 1e-6 * (priced.upper - best.bound) else stalled + 1
+            if not len(broken) or stalled > STALLED:
                 break
             # also at an average of the openings so far: rows found only at corners come and go
             inner = 0.5 * (inner + y)
@@ -175,13 +174,12 @@ def programmed(
 def settled(priced: Priced, k: int, found: Bounded, rule: Rule) -> Rule:
     """The rule with sites fixed by reduced costs: those that no better plan has, and those that all have."""
     bound, rho, chosen = priced.bound(found.prices, rule, k)
-    upper = priced.upper * (1 - CLOSED)
     free = rule == 0
     inside, outside = free & chosen, free & ~chosen
     new = rule.copy()
     if inside.any() and outside.any():
-        new[outside & (bound - rho[inside].max() + rho > upper)] = -1
-        new[inside & (bound - rho + rho[outside].min() > upper)] = 1
+        new[outside & (bound - rho[inside].max() + rho > priced.goal)] = -1
+        new[inside & (bound - rho + rho[outside].min() > priced.goal)] = 1
     return new
 
 
@@ -194,54 +192,4 @@ def narrowed(priced: Priced, rule: Rule) -> tuple[Priced, Ints]:
     kept = keep[priced.order]
     order = renumber[priced.order[kept]].reshape(n, -1).astype(np.int32)
     C = priced.C[kept].reshape(n, -1)
-    return Priced(priced.table, order, C, priced.t, priced.shift, priced.small, priced.upper), names
-
-
-def branch(master: Master, root: Bounded, rule: Rule, deadline: Deadline) -> tuple[float, Ints | None]:
-    """Branch on sites (open or closed) until the bound meets the best plan, or time is up.
-
-    Returns the bound, and the sites of a plan better than ``upper`` if one was found.
-    """
-    priced, k = master.priced, master.k
-    number = count()
-    waiting = [(root.bound, next(number), rule, root)]
-    better: Ints | None = None
-    best = priced.upper
-    while waiting and deadline.left > 0:
-        bound, _, rule, node = waiting[0]
-        if bound >= best * (1 - CLOSED):
-            break
-        heapq.heappop(waiting)
-        rule = settled(priced, k, node, rule)
-        free = np.flatnonzero(rule == 0)
-        opened = np.flatnonzero(rule == 1)
-        if len(opened) >= k or len(free) + len(opened) <= k:
-            plan = opened[:k] if len(opened) >= k else np.concatenate([opened, free])
-            better, best = _keep(master, plan, better, best)
-            continue
-        rounded = np.argsort(-node.y - 2.0 * (rule == 1) + 4.0 * (rule == -1))[:k]
-        better, best = _keep(master, rounded, better, best)
-        fraction = np.abs(node.y[free] - 0.5)
-        pick = free[int(fraction.argmin())]
-        if fraction.min() > 0.5 - FRACTION:  # all whole, yet a gap: take the most promising
-            pick = free[int(node.rho[free].argmin())]
-        children = []
-        for side in (1, -1):
-            child = rule.copy()
-            child[pick] = side
-            found = master.solve(child, node.prices, deadline)
-            children.append((max(found.bound, bound), next(number), child, found))
-        for entry in children:
-            if entry[0] < best * (1 - CLOSED):
-                heapq.heappush(waiting, entry)
-    bound = min([entry[0] for entry in waiting], default=best)
-    return min(bound, best), better
-
-
-def _keep(master: Master, plan: Ints, better: Ints | None, best: float) -> tuple[Ints | None, float]:
-    """The plan, if it costs less than the best so far."""
-    inside = np.zeros(master.m, dtype=bool)
-    inside[plan] = True
-    first = inside[master.priced.order].argmax(axis=1)
-    cost = float(master.priced.C[np.arange(len(first)), first].sum())
-    return (plan, cost) if cost < best * (1 - CLOSED) else (better, best)
+    return replace(priced, order=order, C=C), names

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from tkm_core.arrays import Bools, Floats, Ints
 from tkm_core.clustering import check_grid, check_weights
+from tkm_core.notebooks import data_frame, room_above
 from tkm_core.progress import Progress, never_falling, part
 from tkm_core.sites.capacity import Capacity, RoomySearch, as_capacity, roomy
 from tkm_core.sites.cover import smallest_cover
@@ -25,7 +27,7 @@ FOREVER = 1e9  # seconds, for work that ends by itself
 COVER_SECONDS = 30.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SitePath:
     """Chosen sites over a grid of t; facility j is the same facility along the path where possible.
 
@@ -35,7 +37,7 @@ class SitePath:
     sites : int array (s, k)
         Column numbers; those of existing sites come last.
     city_cost : array (s,)
-        City-wide tilted cost, in squared distances.
+        City-wide tilted cost, in squared distances (plain ones with ``power=1``).
     bound : array (s,)
         Lower bound: no plan on these sites costs less.
     """
@@ -46,6 +48,48 @@ class SitePath:
     bound: Floats
     _distances: NDArray[np.floating] = field(repr=False)
     _proof: Proof = field(repr=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"<SitePath: {self.sites.shape[1]} of {self._distances.shape[1]} sites at {len(self.t)} t from "
+            f"{self.t.min():g} to {self.t.max():g}, {int(self.proved.sum())} proved, largest gap "
+            f"{100 * self.gap.max():.2g} %>"
+        )
+
+    def to_frame(self) -> Any:
+        """One row for each t and facility: its site, and the cost, bound and gap at that t.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by t and facility, counted from 0.
+
+        Examples
+        --------
+        >>> path = site_path([[0, 4, 9], [4, 0, 5], [9, 5, 0]], 2, t=[0, 1], random_state=0)
+        >>> path.to_frame().shape, list(path.to_frame().columns)
+        ((4, 5), ['site', 'city_cost', 'bound', 'gap', 'proved'])
+        """
+        s, k = self.sites.shape
+        columns = {
+            "t": np.repeat(self.t, k),
+            "facility": np.tile(np.arange(k), s),
+            "site": self.sites.ravel(),
+        }
+        for name in ("city_cost", "bound", "gap", "proved"):
+            columns[name] = np.repeat(getattr(self, name), k)
+        return data_frame(columns).set_index(["t", "facility"])
+
+    def plot(self, what: str | None = None, **options: Any) -> Any:
+        """Draw the city-wide cost and its bound over t.
+
+        Needs the extra "plot"; options as in `tkm_core.figures.plot`.
+
+        Returns
+        -------
+        plotly Figure
+        """
+        return room_above("figures", "plot").plot(self, what, **options)
 
     @property
     def gap(self) -> Floats:
@@ -99,8 +143,8 @@ class SitePath:
     def improve(self, seconds: float = 30.0, *, progress: Progress | None = None) -> "SitePath":
         """The same path with tighter bounds, and with better plans if the proof finds some.
 
-        It takes at most about ``seconds`` and ends early when everything is proven. An exception raised by ``progress``
-        ends it too; what was proven until then is kept for the next call.
+        It takes about ``seconds`` and ends early only when everything is proven; a later call goes on where this one
+        stopped. An exception raised by ``progress`` ends it too; what was proven until then is kept for the next call.
 
         Examples
         --------
@@ -120,6 +164,7 @@ def site_path(
     sample_weight: ArrayLike | None = None,
     fixed_sites: ArrayLike | None = None,
     capacity: Capacity | ArrayLike | None = None,
+    power: int = 2,
     random_state: int | None = None,
     progress: Progress | None = None,
 ) -> SitePath:
@@ -134,7 +179,7 @@ def site_path(
         Sites to choose.
     t : array (s,), optional
         The dial, in units of 1 / distances²; infinity is allowed. By default 0 and 60 geometric values from 0.01 to
-        100, divided by ``distance_scale(distances)²``.
+        100, divided by ``distance_scale(distances) ** power``.
     sample_weight : array (n,), optional
         Population of each row.
     fixed_sites : int array (f,), optional
@@ -142,6 +187,10 @@ def site_path(
     capacity : number, array (m,) or Capacity, optional
         The most people a facility may serve, for all or for each site; ``Capacity(most, least)`` for both limits.
         A place's people may be split between facilities.
+    power : {1, 2}
+        What is tilted and averaged: distances (1) or squared distances (2). With 1, t is in units of 1 / distances,
+        t = 0 is the classic p-median problem (``city_cost`` times all people is its sum) and t = infinity the
+        p-center problem (``city_cost`` is the longest distance).
     random_state : int, optional
         Makes the result repeatable.
     progress : callable(fraction, text), optional
@@ -166,8 +215,11 @@ def site_path(
     """
     table = check_distances(distances)
     k, fixed = check_sites(n_sites, fixed_sites, table.shape[1])
-    known = Table.of(table, sample_weight)
-    grid = check_grid(t, distance_scale(table, sample_weight) if t is None else 1.0)
+    if power not in (1, 2):
+        msg = f"power is {power!r}; it must be 1 (distances) or 2 (squared distances)."
+        raise ValueError(msg)
+    known = Table.of(table, sample_weight, power)
+    grid = check_grid(t, distance_scale(table, sample_weight) ** (power / 2) if t is None else 1.0)
     report = never_falling(progress)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     order = np.argsort(grid, kind="stable")

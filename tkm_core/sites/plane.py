@@ -5,6 +5,7 @@ is the tilted mean of its people. Neither step can raise the city-wide cost: it 
 """
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +27,7 @@ from tkm_core.clustering import (
     tilted_mean,
     tilted_path,
 )
+from tkm_core.notebooks import data_frame, room_above
 from tkm_core.progress import Progress, never_falling, part
 from tkm_core.sites.capacity import Capacity, Room, Warm, as_capacity, assign
 from tkm_core.wording import dial_near
@@ -38,7 +40,7 @@ GOAL = 1e-6  # accuracy of a tilted mean, as a share of the cluster's radius
 WALK = 1_500  # the fewest weighted points that stand for the residents while all t are gone through
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CapacityPath:
     """Facilities with limited room over a grid of t; facility j is the same along the path.
 
@@ -54,6 +56,43 @@ class CapacityPath:
     centers: Floats
     city_cost: Floats
     _problem: "_Plane" = field(repr=False)
+
+    def __repr__(self) -> str:
+        _, k, d = self.centers.shape
+        return (
+            f"<CapacityPath: {k} facilities in {d} dimensions at {len(self.t)} t from {self.t.min():g} to "
+            f"{self.t.max():g}>"
+        )
+
+    def to_frame(self) -> Any:
+        """One row for each t and facility: where it stands, and the city-wide cost at that t.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by t and facility, counted from 0.
+
+        Examples
+        --------
+        >>> path = capacity_path([[0.0, 0.0], [1.0, 0.0], [9.0, 0.0], [9.0, 2.0]], 2, 2, t=[0, 1], random_state=0)
+        >>> path.to_frame().shape, list(path.to_frame().columns)
+        ((4, 3), ['x0', 'x1', 'city_cost'])
+        """
+        s, k, d = self.centers.shape
+        columns = {"t": np.repeat(self.t, k), "facility": np.tile(np.arange(k), s)}
+        columns |= {f"x{j}": self.centers[:, :, j].ravel() for j in range(d)}
+        return data_frame({**columns, "city_cost": np.repeat(self.city_cost, k)}).set_index(["t", "facility"])
+
+    def plot(self, what: str | None = None, **options: Any) -> Any:
+        """Draw the city-wide cost over t.
+
+        Needs the extra "plot"; options as in `tkm_core.figures.plot`.
+
+        Returns
+        -------
+        plotly Figure
+        """
+        return room_above("figures", "plot").plot(self, what, **options)
 
     def shares(self, i: int) -> Floats:
         """The part of each resident's people that each facility serves at t[i] (n, k); 0 in rows without people."""

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tkm_core.arrays import Bools, Floats
+from tkm_core.arrays import Bools, Floats, Ints
 from tkm_core.sites import compiled
-from tkm_core.sites.table import Table
+from tkm_core.sites.table import Step, Table
 
+CLOSED = 1e-9  # relative gap of the sums at which a plan counts as proven best
 ROUNDING = 4e-16  # relative error of each number that enters a sum
 
 Order = NDArray[np.int32]
@@ -56,6 +57,8 @@ class Priced:
         Sites of each resident by cost, and the costs, clipped just above ``upper``.
     upper : float
         Sum of costs of the best plan known.
+    whole : bool
+        Whether everyone goes to one site, so that sums of whole costs are whole; with limited room people are split.
     """
 
     table: Table
@@ -65,16 +68,56 @@ class Priced:
     shift: float
     small: bool
     upper: float
+    whole: bool = True
 
     @classmethod
-    def of(cls, table: Table, ranked: Ranked, t: float, value: float) -> "Priced":
+    def of(cls, table: Table, ranked: Ranked, t: float, value: float, *, whole: bool = True) -> "Priced":
         """Costs at a finite tilt, given the city-wide cost of the best plan known, in the table's units."""
         small = t * value <= compiled.SMALL
         shift = 0.0 if small else t * value
         upper = float(table.weights.sum()) * compiled.cost(value, 1.0, t, shift, small, np.inf)
         C = np.empty_like(ranked.F)
-        compiled.costs(ranked.F, table.weights, t, shift, small, upper * (1 + 1e-9) + 1e-300, C)
-        return cls(table, ranked.order, C, t, shift, small, upper)
+        priced = cls(table, ranked.order, C, t, shift, small, upper, whole)
+        compiled.costs(ranked.F, table.weights, t, shift, small, priced.most, C)
+        return priced
+
+    @property
+    def goal(self) -> float:
+        """Plans whose sum is at least this are not better than the best plan known."""
+        return self.below(self.upper)
+
+    def step(self, total: float) -> Step | None:
+        """At t = 0, sums may only come in whole steps; None if they do not, or only roughly."""
+        step = self.table.step if self.t == 0 and self.whole else None
+        return step if step is not None and 4 * step.error <= CLOSED * total else None
+
+    def below(self, total: float) -> float:
+        """The least sum that is not clearly below ``total``."""
+        step, closed = self.step(total), total * (1 - CLOSED)
+        return closed if step is None else min(closed, total - 0.999 * step.size)
+
+    def proven(self, total: float) -> float:
+        """The bound if no plan is below `below`: ``total`` but for what counts as closed."""
+        step = self.step(total)
+        return total * (1 - CLOSED) if step is None else total - 4 * step.error
+
+    def lifted(self, bound: float) -> float:
+        """A bound on the sum that uses that a plan as good as the best known cannot be told from it."""
+        return max(bound, self.proven(self.upper)) if bound >= self.goal else bound
+
+    def plain(self, sites: Ints) -> Floats:
+        """Costs of given sites (m, n), clipped like ``C``."""
+        F, w, most = self.table.F[sites], self.table.weights, self.most
+        if self.t == 0:
+            return np.minimum(w * F, most)
+        with np.errstate(over="ignore"):
+            C = w * (np.expm1(self.t * F) / self.t if self.small else np.exp(self.t * F - self.shift))
+        return np.minimum(C, most)
+
+    @property
+    def most(self) -> float:
+        """Where costs are clipped: what costs more than a whole plan is in no better one."""
+        return self.upper * (1 + 1e-9) + 1e-300
 
     def bound(self, prices: Floats, rule: Rule, k: int) -> tuple[float, Floats, Bools]:
         """The bound at given prices, minus rounding; rho; and the sites whose rho are summed."""

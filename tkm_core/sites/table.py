@@ -3,6 +3,7 @@
 import math
 import numbers
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,8 @@ from tkm_core.wording import counted, listed
 
 BLOCK = 4_000_000  # entries processed at a time
 NAMED = 5  # rows listed in a message
+WHOLE = 1e-4  # how far a sum of whole numbers may be moved by rounding
+LARGEST_SUM = 2.0**50  # sums up to this are exact
 
 
 class UnreachableError(ValueError):
@@ -97,6 +100,14 @@ def named_rows(rows: Ints) -> str:
 
 
 @dataclass(frozen=True)
+class Step:
+    """The step in which a sum of costs grows, and by how much rounding of the table may have moved a sum."""
+
+    size: float
+    error: float
+
+
+@dataclass(frozen=True)
 class Table:
     """Squared distances (m sites, n residents) of rows with people, in a unit that does not overflow.
 
@@ -112,6 +123,8 @@ class Table:
         A power of two.
     far : float
         The largest entry of F that is finite.
+    power : {1, 2}
+        With 1, distances are not squared; then read "distances" for "squared distances" everywhere.
     """
 
     F: Floats
@@ -119,9 +132,10 @@ class Table:
     rows: Ints
     unit: float
     far: float
+    power: int = 2
 
     @classmethod
-    def of(cls, distances: NDArray[np.floating], sample_weight: ArrayLike | None) -> Self:
+    def of(cls, distances: NDArray[np.floating], sample_weight: ArrayLike | None, power: int = 2) -> Self:
         """Square and transpose a table of distances; an error names residents who can reach no site."""
         n, m = distances.shape
         people = check_weights(sample_weight, n)
@@ -142,20 +156,43 @@ class Table:
         longest = float(F.max(where=np.isfinite(F), initial=0.0))
         unit = unit_for(longest)
         for j in range(m):
-            F[j] = (F[j] / unit) ** 2
-        return cls(F, level_weights(people[rows]), rows, unit, (longest / unit) ** 2)
+            F[j] = (F[j] / unit) ** power
+        return cls(F, level_weights(people[rows]), rows, unit, (longest / unit) ** power, power)
+
+    @cached_property
+    def step(self) -> "Step | None":
+        """The step in which sums of weights times entries of F grow, if weights and distances are whole numbers."""
+        size = float(self.unit) ** self.power
+        whole = np.rint(self.weights)
+        largest = max(float(whole.max()) * len(whole), 1.0)
+        if not np.array_equal(whole, self.weights) or largest > LARGEST_SUM / max(self.far * size, 1.0):
+            return None
+        divisor, error = 0, 0.0
+        for row in self.F:
+            lengths = row[np.isfinite(row)] * size
+            near = np.rint(lengths)
+            error = max(error, float(np.abs(lengths - near).max(initial=0.0)))
+            if error * whole.sum() > WHOLE:
+                return None
+            divisor = int(np.gcd.reduce(near.astype(np.int64), initial=divisor))
+        common = divisor * int(np.gcd.reduce(whole.astype(np.int64)))
+        return Step(common / size, error * float(whole.sum()) / size) if common else None
 
     def tilt(self, t: float) -> float:
         """The setting t for lengths in units of ``unit``."""
-        return tilt(t, self.unit)
+        return (
+            tilt(t, self.unit)
+            if self.power == 2
+            else tilt(t if math.isinf(t) else min(t * self.unit, 1e300), 1.0)
+        )
 
     def phi(self, f: Floats, t: float) -> float:
         """City-wide cost at a tilt of this table, in units of unit²."""
         return city_cost(f, self.weights, t)
 
     def outside(self, value: Floats | float) -> Floats:
-        """Costs in the units of the distances that were given, squared."""
-        return in_units_of(value, self.unit, 2, "The cost")
+        """Costs in the units of the distances that were given, to the power."""
+        return in_units_of(value, self.unit, self.power, "The cost")
 
 
 def distance_scale(distances: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

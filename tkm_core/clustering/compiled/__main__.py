@@ -23,7 +23,7 @@ def compile_all() -> None:
     tilted_path(array_rows(X), 3, t=[0.0, 0.1, np.inf], random_state=0)
     TiltedKMeans(12, t=np.inf, scale=1.0).fit(X[:100])  # many facilities
     TiltedKMeans(2, solver="sgd", max_iter=1).fit(X[:300])
-    site_path(np.abs(X[:30, :1] - X[:20, 0]), 2, t=[0.0, 1.0])
+    site_path(np.abs(X[:30, :1] - X[:20, 0]), 2, t=[0.0, 1.0, np.inf]).improve(1.0)
     capacity_path(X[:300], 3, 110, t=[0.0, 1.0])
     TiltedKMeans(2, n_init=1).fit(X[:400].reshape(40, 20))  # many columns
     # on its own: reading a road file would take longer, and without the extra "geo" there are no streets to search
