@@ -19,6 +19,7 @@ NAMES = (
     "methods",
     "rivals",
     "sites",
+    "plane",
     "streets",
     "reading",
     "partitions",

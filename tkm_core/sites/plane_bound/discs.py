@@ -18,7 +18,8 @@ from tkm_core.sites.cover import smallest_cover
 from tkm_core.sites.solver import Deadline
 
 WIDER = 1e-10  # relative: radii with which discs are tried, so that rounding cannot lose one
-MOST_CHOSEN = 160  # residents looked at together
+PATIENCE = 0.4  # share of the remaining time for one burden
+MOST_CHOSEN = 300  # residents looked at together
 
 
 @dataclass
@@ -53,26 +54,28 @@ class Discs:
         return float((self.logs + self.rate * nearest(self.problem.X, centers)[1]).max())
 
     def search(self, centers: Floats, close: float, deadline: Deadline) -> Burden:
-        """Halve the interval of burdens that are neither reached nor excluded, until it is ``close``."""
+        """Halve the interval of burdens that are neither reached nor excluded, until it is ``close``.
+
+        A burden that cannot be decided is passed over for a smaller one, which still raises the bound.
+        """
         X, k = self.problem.X, self.problem.n_free
         best, high = centers, self.heaviest(centers)
         low = float(self.logs.max())
         chosen = self._spread(centers, min(3 * k + 2, len(X)))
-        first = True
+        # most plans are nearly best: try just below them before halving
+        middle = high - 1e-3 * abs(high - low)
         while high - low > close * max(abs(high), abs(high - low)) and deadline.left > 0:
-            # most plans are nearly best: try just below them before halving
-            middle = high - 1e-3 * abs(high - low) if first else (low + high) / 2
-            first = False
-            answer, chosen = self._covered(middle, chosen, deadline)
+            answer, chosen = self._covered(middle, chosen, deadline.part(PATIENCE * deadline.left))
             if answer is None:
-                break
-            if not len(answer):
+                high = middle
+            elif not len(answer):
                 low = middle
-                continue
-            found = np.vstack([answer, self.fixed]) if len(self.fixed) else answer
-            moved = descend(self.problem, found, math.inf).centers if math.isinf(self.t) else found
-            best = min((found, moved), key=self.heaviest)
-            high = max(min(middle, self.heaviest(best)), low)
+            else:
+                found = np.vstack([answer, self.fixed]) if len(self.fixed) else answer
+                moved = descend(self.problem, found, math.inf).centers if math.isinf(self.t) else found
+                best = min((best, found, moved), key=self.heaviest)
+                high = max(min(middle, self.heaviest(best)), low)
+            middle = (low + high) / 2
         return Burden(low, best)
 
     def _spread(self, centers: Floats, count: int) -> Ints:
