@@ -228,7 +228,7 @@ def test_nothing_new_has_nothing_to_prove():
 
 def test_many_residents_are_bounded_through_stand_ins():
     rng = np.random.default_rng(9)
-    X = rng.normal(size=(5_000, 2))
+    X = rng.normal(size=(13_000, 2))
     for t in (0.0, 0.5):
         model = tkm.TiltedKMeans(3, t=t, criterion="city", random_state=0).fit(X)
         found = tkm.prove(X, model.cluster_centers_, t=t, seconds=15, random_state=0)

@@ -13,15 +13,17 @@ from tkm_core.sites.plane_bound.discs import Discs
 from tkm_core.sites.plane_bound.prices import Priced, least, raised
 from tkm_core.sites.solver import Deadline
 
-PLACES = 3_000  # beyond so many, prices are found on weighted cells of residents and then used for all
+PLACES = 12_000  # beyond so many, prices are found on weighted cells of residents and then used for all
 FIRST = 400  # cells at the start
-ENTRIES = 6_000_000  # of the table of costs: cells times places
+ENTRIES = 20_000_000  # of the table of costs: cells times places
 ROUNDS = 200  # of the bundle, for one set of cells
 LOOSE = 0.02  # share of the gap, by facility, that splitting a cell must be able to gain
 GAIN = 0.1  # share of the gap that eight rounds of it must gain
 CLOSED = 1e-9  # relative gap at which the work ends
 BLIND = 1e6  # t times the cost beyond which e^{tf} has too few digits for sums
-STRONG = 4.0  # t times the cost from which discs are tried
+STRONG = 4.0  # t times the cost from which discs are tried, and milder settings first
+RUNG = 2.5  # between two of these settings
+MILD = 0.15  # share of the remaining time for one of them
 LOWER = 1e-10  # relative: smaller improvements of a plan count as none
 SAFE = 1e-12  # relative: what rounding may have added between a sum and the city-wide cost
 
@@ -118,12 +120,23 @@ class Proving:
         many = len(X) > PLACES
         few, mass = cells(X, w, PLACES // 2) if many else (X, w)
         far = nearest(few, self.fixed)[1] if len(self.fixed) else np.full(len(few), np.inf)
-        near = nearest(few, self.centers)[1]
-        value = city_cost(near, mass, self.t) if many else self.value
-        shrinking = Shrinking(self, TiltedSum.of(few, mass, self.t, value, far), Hull.of(X), many=many)
-        shrinking.work()
-        if many:
-            self._on_all(shrinking)
+        hull, found = Hull.of(X), None
+        for t in self._ladder():
+            value = city_cost(nearest(few, self.centers)[1], mass, t)
+            found = Shrinking(self, TiltedSum.of(few, mass, t, value, far), hull, many=many, milder=found)
+            found.work(
+                self.deadline.part((MILD if t < self.t else 0.5 if many else 1.0) * self.deadline.left)
+            )
+        if many and found is not None:
+            self._on_all(found)
+
+    def _ladder(self) -> list[float]:
+        """Milder settings whose prices lead to good ones at a strong t, and the setting itself.
+
+        No plan costs less at a larger t, so that a bound at a milder setting holds too.
+        """
+        steps = math.ceil(math.log(max(self.t * self.value / STRONG, 1.0)) / math.log(RUNG))
+        return [self.t * RUNG**-step for step in range(steps, -1, -1)]
 
     def _on_all(self, found: "Shrinking") -> None:
         """Evaluate the prices found on stand-ins for all residents, over all cells: always valid."""
@@ -153,12 +166,21 @@ class Shrinking:
     sum: TiltedSum
     hull: Hull
     many: bool
+    milder: "Shrinking | None" = None
     dropped: Cells = field(init=False)
 
     def __post_init__(self) -> None:
         self.cells = Cells.over(self.hull, FIRST)
         self.dropped = self.cells[:0]
         self.prices = self._first_prices()
+        if self.milder is not None:
+            # the distance at which somebody pays their price changes little with t
+            handed = self.sum.at(self.milder.sum.reach(self.milder.prices))
+            self.prices = np.minimum(handed, self.sum.ceiling)
+            parts = self.milder.cells.joined(self.milder.dropped)
+            if 2 * len(parts) * len(self.sum.X) <= ENTRIES:
+                self.cells = parts
+            self.milder = None
 
     def _first_prices(self) -> Floats:
         """Halfway between the costs at the nearest and the second nearest facility of the plan."""
@@ -169,11 +191,10 @@ class Shrinking:
         prices = own + 0.5 * (second - own)
         return np.minimum(prices if self.sum.t == 0 else np.minimum(prices, 20 * own), self.sum.ceiling)
 
-    def work(self) -> None:
+    def work(self, deadline: Deadline) -> None:
         """Raise prices and split cells in turn."""
         proving, step = self.proving, 0.3
         k = proving.problem.n_free
-        deadline = proving.deadline.part(0.5 * proving.deadline.left) if self.many else proving.deadline
         while True:
             V, _ = self.sum.costs(self.cells, self.prices)
             region = nearest(self.cells.M, proving.centers)[0]
@@ -183,13 +204,14 @@ class Shrinking:
             self.prices, step = found.prices, min(max(found.step, 0.05), 100.0)
             bound = found.bound - self.sum.rounding(found.prices)
             if not self.many:
-                proving.raise_to(self.sum.phi(bound))
+                proving.raise_to(self.sum.phi(min(bound, self.sum.upper)))
                 self._better(found)
             if deadline.left <= 0 or self._done(bound) or not self._shrink(found, bound):
                 return
 
     def _done(self, bound: float) -> bool:
-        return bound >= self.sum.upper * (1 - (1e-3 if self.many else CLOSED))
+        mild = self.sum.t < self.proving.t
+        return bound >= self.sum.upper * (1 - (1e-2 if mild else 1e-3 if self.many else CLOSED))
 
     def _shrink(self, found: Priced, bound: float) -> bool:
         """Drop cells and split others; whether anything was split."""
@@ -197,7 +219,7 @@ class Shrinking:
         last = float(np.partition(found.rho, k - 1)[k - 1]) if len(found.rho) > k else 0.0
         # a plan with a facility in the cell costs at least bound - last + rho
         alive = found.rho <= last + room
-        if self.many:
+        if self.many or self.sum.t < self.proving.t:
             self.dropped = self.dropped.joined(self.cells[~alive])
         self.cells, rho = self.cells[alive], found.rho[alive]
         likely = np.flatnonzero((rho <= last + 2 * room / k) & self._large(self.cells))
@@ -235,5 +257,7 @@ class Shrinking:
                 chosen.append(place)
         plan = proving.centers.copy()
         plan[: min(k, len(chosen))] = chosen[:k]
-        if proving.consider(descend(proving.problem, plan, self.sum.t).centers):
-            self.sum.upper = min(self.sum.upper, self.sum.total(proving.value))
+        moved = descend(proving.problem, plan, self.sum.t).centers
+        proving.consider(moved)
+        f = nearest(self.sum.X, moved)[1]
+        self.sum.upper = min(self.sum.upper, self.sum.total(city_cost(f, self.sum.w, self.sum.t)))
