@@ -2,7 +2,7 @@
 
 A page is one file in pages/ with a function ``render()``, and one line in PAGES below. Its file ends with the three
 lines that hand over to ``main`` when Streamlit runs it by itself, as it does for the first link to a new server.
-What pages share (address, residents, plans, long work, look) is in pages/shared.
+Pages are drawn with pages/widgets; pages/session remembers the visit (address, residents, plans, long work).
 """
 
 import base64
@@ -14,7 +14,8 @@ import streamlit as st
 from pages import compare, data, guide, how_many, lab, plan, scenarios, sites
 from pages.serving import garbage, login, uploads, visitor
 from pages.serving.jobs.asker import found_by
-from pages.shared import address, errors, notices, screen, state, theme, windows
+from pages.session import address, notices, screen, state
+from pages.widgets import errors, styles, windows
 
 ASSETS = Path(__file__).parent / "assets"
 # url (the file's name), what the menu says, what draws it
@@ -42,12 +43,12 @@ def main() -> None:
         layout="wide",
         initial_sidebar_state=272,
     )
-    st.html(theme.css(screen.theme()))
+    st.html(styles.css(screen.theme()))
     login.gate()
     st.logo(ASSETS / "logo.svg", size="large")  # it changes its colours with the theme by itself
     pages = {
         url: st.Page(
-            errors.told(render),
+            errors.show_problems(render),
             title=title,
             url_path=url,
             default=number == 0,

@@ -4,19 +4,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.shared import (
-    address,
-    cities,
-    compared_methods,
-    dial,
-    long_work,
-    markdown,
-    notices,
-    plans,
-    screen,
-    sidebar,
-    two_plans,
-)
+from pages.serving.city import City
+from pages.serving.scenario_content import small_ground
+from pages.session import address, compared_methods, dial, markdown, notices, plans, screen
+from pages.session.background_work import StoppedError
+from pages.widgets import sidebar, two_plans
 from tkm_core import figures
 from tkm_core.figures import methods_charts, small_maps
 from tkm_core.measures import MEASURES
@@ -58,7 +50,7 @@ def render() -> None:
         _methods(place)
 
 
-def _methods(place: cities.City) -> None:
+def _methods(place: City) -> None:
     """Run the methods, then say, tabulate, chart and map what they do."""
     k, look = address.get("k"), screen.look(place)
     if k == 0:
@@ -80,7 +72,7 @@ def _methods(place: cities.City) -> None:
         return
     try:
         compared = compared_methods.run(place, plan, t, names, patience)
-    except long_work.StoppedError:
+    except StoppedError:
         compared = compared_methods.finished(place, plan, t, names, patience)
     if not compared:
         return
@@ -97,7 +89,7 @@ def _wishes(plan: Plan, *, keeping: bool) -> tuple[float, list[str], float, str]
     offered = methods_for(plan.residents)
     whole = [describe(name).title for name in offered if describe(name).scales]
     with st.sidebar:
-        t = dial.slider("Fairness dial (for tilted k-means, TKM)", plan)
+        t = sidebar.dial_slider("Fairness dial (for tilted k-means, TKM)", plan)
         chosen = st.pills(
             "Methods",
             list(offered),
@@ -142,7 +134,7 @@ def _method(name: str, *, keeping: bool) -> str:
 
 
 def _verdict(
-    place: cities.City, plan: Plan, compared: Sequence[Compared], missing: list[str], look: figures.Look
+    place: City, plan: Plan, compared: Sequence[Compared], missing: list[str], look: figures.Look
 ) -> None:
     """Where tilted k-means stands, and what has to be known to read it fairly."""
     standard, rank = screen.standard(place), verdict(compared, look.unit, plan)
@@ -165,9 +157,7 @@ def _verdict(
         st.markdown(f":orange[Not run yet: {', '.join(missing)}.]")
 
 
-def _table(
-    place: cities.City, plan: Plan, compared: Sequence[Compared], absent: str, look: figures.Look
-) -> None:
+def _table(place: City, plan: Plan, compared: Sequence[Compared], absent: str, look: figures.Look) -> None:
     """Every measure of every method, the best in each column marked; a line below says what was left out."""
     st.html(methods_charts.method_table(compared, look, screen.standard(place), plan=plan))
     if absent:
@@ -231,11 +221,11 @@ def _per_method(
     )
 
 
-def _maps(place: cities.City, plan: Plan, compared: Sequence[Compared], look: figures.Look) -> None:
+def _maps(place: City, plan: Plan, compared: Sequence[Compared], look: figures.Look) -> None:
     """Small maps side by side; the same colour is the same part of the city on each."""
     reference = plan.path.centers[plan.index(address.get("t"))]
     numbers = [facility_numbers(reference, one.solution.centers, plan.n_existing) for one in compared]
-    ground = compared_methods.ground_of(place)
+    ground = small_ground(place)
     st.header("Where each method builds", anchor=False)
     st.html(small_maps(compared, numbers, ground, look, plan))
 

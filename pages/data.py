@@ -5,24 +5,14 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
+from pages.serving.city import City
 from pages.serving.config import config
-from pages.shared import (
-    address,
-    cities,
-    gone_data,
-    kept_data,
-    markdown,
-    notices,
-    plan_files,
-    removed_data,
-    screen,
-    server_datasets,
-    state,
-    upload,
-    windows,
-)
+from pages.serving.plan_settings import UPLOAD
+from pages.session import address, cities, markdown, notices, screen, state, stored_data
+from pages.widgets import gone_data, plan_files, removed_data, server_datasets, upload, windows
 from tkm_core import figures
 from tkm_core.residents import FORMATS, SAMPLES, Existing, Residents, ResidentsError
+from tkm_core.wording import plain
 
 
 def render() -> None:
@@ -31,7 +21,7 @@ def render() -> None:
     st.title("Where people live", anchor=False)
     try:
         place = cities.current()
-    except kept_data.GoneError as gone:
+    except stored_data.GoneError as gone:
         gone_data.show(gone, alone=False)
         _instead()
         return
@@ -93,7 +83,7 @@ def _preview(found: Residents) -> None:
     name_spot, people_spot = st.columns([1.6, 1])
     title = name_spot.text_input(
         "Name of this data set",
-        markdown.plain(found.name, "Your data"),
+        plain(found.name, "Your data"),
         max_chars=80,
         key="title",
         help="Shown on the pages, in the report and in the names of downloads.",
@@ -105,7 +95,7 @@ def _preview(found: Residents) -> None:
         key="people",
         help="The word used in sentences, such as “homes” or “pupils”.",
     )
-    place = cities.City("preview", title, people, found)
+    place = City("preview", title, people, found)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         asked = found.report.asks_for_people
         if st.button(
@@ -128,14 +118,14 @@ def _preview(found: Residents) -> None:
     _map(place, "preview_map")
 
 
-def _in_use(place: cities.City) -> None:
+def _in_use(place: City) -> None:
     """The residents in use on a map, and the facilities that exist for them already."""
     spot = st.container()
     st.header("Existing facilities", anchor=False)
     found = _existing(place)
     with spot:
         _current_map(place if found is None else replace(place, existing=found))
-        if address.get("dataset") == address.UPLOAD and cities.owns(place.key):
+        if address.get("dataset") == UPLOAD and cities.owns(place.key):
             brought = state.visit().brought
             if brought is not None and brought.token == place.key:
                 st.button(
@@ -161,20 +151,20 @@ def _in_use(place: cities.City) -> None:
         removed_data.bin_of_uploads()
 
 
-def _change(place: cities.City) -> None:
+def _change(place: City) -> None:
     """Ask the questions about the data in use again."""
     upload.RESIDENTS.take_up()
     state.set_widget("title", place.title)
     state.set_widget("people", place.people)
 
 
-def _current_map(place: cities.City) -> None:
+def _current_map(place: City) -> None:
     _map(place, "current_map")
     if place.source:
         st.markdown(f":small[:gray[Source: {place.source}]]")
 
 
-def _existing(place: cities.City) -> Existing | None:
+def _existing(place: City) -> Existing | None:
     """Ask for existing facilities, show what was understood, and keep them when told to; returns a draft of them."""
     if place.existing is not None:
         st.markdown(
@@ -233,7 +223,7 @@ def _listed(existing: Existing) -> pd.DataFrame:
     )
 
 
-def _map(place: cities.City, key: str) -> None:
+def _map(place: City, key: str) -> None:
     look = screen.look(place)
     height = 400 if screen.on_phone() else 520
     width = 360 if screen.on_phone() else 620

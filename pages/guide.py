@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared import notices, state
+from pages.session import notices, state
 from tkm_core.version import VERSION
 
 TEXTS = Path(__file__).resolve().parents[1] / "assets" / "help"

@@ -7,10 +7,13 @@ from typing import cast
 import pandas as pd
 import streamlit as st
 
+from pages.serving.cache import caches
+from pages.serving.city import City
 from pages.serving.jobs import tasks
-from pages.shared import address, cities, fewest, long_work, notices, plans, references, screen, sidebar
-from pages.shared.cache import caches
-from pages.shared.markdown import escaped
+from pages.serving.plan_cache import SEED
+from pages.session import address, long_work, notices, plans, references, screen
+from pages.session.markdown import escaped
+from pages.widgets import fewest, sidebar
 from tkm_core import figures
 from tkm_core.figures import COUNT_AXES, by_count, count_words, values
 from tkm_core.planning import Count, Plan, compare_counts, sampled
@@ -56,7 +59,7 @@ def render() -> None:
     st.dataframe(_table(counts, look), hide_index=True, width="stretch")
 
 
-def _counts(place: cities.City, numbers: range, t: float) -> tuple[list[Count], dict[int, str]]:
+def _counts(place: City, numbers: range, t: float) -> tuple[list[Count], dict[int, str]]:
     standard = screen.standard(place)
     reference = references.chosen(place)
     key = ("counts", *place.key_with_existing, numbers[0], numbers[-1], t, standard, reference)
@@ -75,7 +78,7 @@ def _counts(place: cities.City, numbers: range, t: float) -> tuple[list[Count], 
                     existing=place.existing,
                     closed=place.closed,
                     rules=place.rules,
-                    random_state=plans.SEED,
+                    random_state=SEED,
                     progress=told,
                 )
             return made.against(reference)

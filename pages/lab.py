@@ -6,21 +6,13 @@ from typing import Any, cast
 
 import streamlit as st
 
+from pages.serving.cache import caches
+from pages.serving.city import City
 from pages.serving.jobs import lab
-from pages.shared import (
-    address,
-    cities,
-    dial,
-    experiment_settings,
-    long_work,
-    markdown,
-    notices,
-    plans,
-    screen,
-    sidebar,
-    state,
-)
-from pages.shared.cache import caches
+from pages.serving.plan_cache import SEED
+from pages.session import address, long_work, markdown, notices, screen, state
+from pages.session.background_work import StoppedError
+from pages.widgets import experiment_settings, sidebar
 from tkm_core import export, figures
 from tkm_core.experiments import EXPERIMENTS, Dataset, Experiment, Result, blobs, one_below_another
 from tkm_core.figures import ACROSS, COST_WORDS, convergence, convergence_words
@@ -84,7 +76,7 @@ def _experiment() -> str:
     return str(chosen)
 
 
-def _solvers(place: cities.City) -> None:
+def _solvers(place: City) -> None:
     """The convergence of both solvers from the same starts, with all its settings."""
     hero = st.container(key="hero", gap="xsmall")
     asked = _solver_settings()
@@ -126,7 +118,7 @@ def _solvers(place: cities.City) -> None:
 
 def _solver_settings() -> dict[str, Any]:
     with st.sidebar:
-        t = dial.slider("Fairness dial")
+        t = sidebar.dial_slider("Fairness dial")
     row = st.container(horizontal=True, gap="small")  # wraps on a phone, where columns would stack
     whole = {
         "starts": ("Starts", 5, 20),
@@ -163,16 +155,16 @@ def _solver_settings() -> dict[str, Any]:
     return asked
 
 
-def _compared(place: cities.City, asked: dict[str, Any]) -> tuple[SolverComparison, str]:
+def _compared(place: City, asked: dict[str, Any]) -> tuple[SolverComparison, str]:
     k, size = address.get("k"), int(asked["size"])
-    source = _city(place) if _on_city() else blobs(4, plans.SEED, n=2000, strays=40)
-    points, weights = source.draw(size, plans.SEED)
+    source = _city(place) if _on_city() else blobs(4, SEED, n=2000, strays=40)
+    points, weights = source.draw(size, SEED)
     options = {name: value for name, value in asked.items() if name != "size"}
 
     key = ("solvers", _data_key(place), k, size, tuple(options.items()))
 
     def work(progress: Progress) -> object:
-        count, seed = min(k, len(points)), plans.SEED
+        count, seed = min(k, len(points)), SEED
         return lab.solvers(
             key, points, count, weights=weights, random_state=seed, progress=progress, **options
         )
@@ -183,7 +175,7 @@ def _compared(place: cities.City, asked: dict[str, Any]) -> tuple[SolverComparis
     return cast("SolverComparison", found), drawn if len(points) < len(source.X) else everyone
 
 
-def _paper(place: cities.City, experiment: Experiment) -> None:
+def _paper(place: City, experiment: Experiment) -> None:
     """One experiment of the paper: settings, a button, and what came of it."""
     st.title(experiment.title, anchor=False)
     st.markdown(f":gray[{experiment.description} In the paper: {experiment.paper_figure}.]")
@@ -198,7 +190,7 @@ def _paper(place: cities.City, experiment: Experiment) -> None:
         result = cast(
             "Result", long_work.result(results, key, experiment.title, _work(place, experiment, asked, key))
         )
-    except long_work.StoppedError:
+    except StoppedError:
         kept = _finished_part(key)
         if kept is None:
             return
@@ -225,7 +217,7 @@ def _asked_for(key: tuple[Any, ...]) -> bool:
 
 
 def _work(
-    place: cities.City, experiment: Experiment, asked: dict[str, Any], key: tuple[Any, ...]
+    place: City, experiment: Experiment, asked: dict[str, Any], key: tuple[Any, ...]
 ) -> Callable[[Progress], object]:
     """The run; when the planner stops it, what is finished is kept."""
     results, theme = caches().results, screen.theme()
@@ -237,7 +229,7 @@ def _work(
             key,
             experiment.name,
             data,
-            seed=plans.SEED,
+            seed=SEED,
             theme=theme,
             settings=asked,
             progress=progress,
@@ -297,11 +289,11 @@ def _on_city() -> bool:
     return bool(state.widget("lab_data") == CITY)
 
 
-def _city(place: cities.City) -> Dataset:
+def _city(place: City) -> Dataset:
     return Dataset.from_residents(place.residents, place.title)  # its name stands in figures
 
 
-def _data_key(place: cities.City) -> tuple[str, ...]:
+def _data_key(place: City) -> tuple[str, ...]:
     if _on_city():
         return place.key, place.residents.fingerprint
     return (OWN,)

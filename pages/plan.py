@@ -2,24 +2,18 @@
 
 import streamlit as st
 
-from pages.shared import (
-    address,
-    cities,
-    compared_methods,
-    dial,
+from pages.serving.city import City
+from pages.serving.plan_cache import plan_key
+from pages.session import address, compared_methods, dial, markdown, notices, plans, screen, state
+from pages.widgets import (
     downloads,
     errors,
     live_plan,
-    markdown,
-    notices,
-    plans,
     proofs,
     scenarios,
-    screen,
     sidebar,
-    state,
     straight_lines,
-    theme,
+    styles,
     windows,
 )
 from tkm_core import figures
@@ -46,7 +40,7 @@ def render() -> None:
         live_plan.prepared(with_pins, plan, look, screen.standard(place))
     if not screen.presenting():
         live_plan.pins(place, plan, k, look)
-    st.fragment(errors.told(_consequences))(with_pins, plan)
+    st.fragment(errors.show_problems(_consequences))(with_pins, plan)
     if not screen.presenting():
         downloads.sidebar(with_pins, plan)
 
@@ -55,7 +49,7 @@ def _presentation() -> None:
     """The button that starts and ends the presentation, always in the same corner."""
     now = screen.presenting()
     if now:
-        st.html(theme.PRESENTATION)
+        st.html(styles.PRESENTATION)
     st.button(
         "Leave presentation" if now else "Present",
         key="present_button",
@@ -68,7 +62,7 @@ def _presentation() -> None:
     )
 
 
-def _consequences(place: cities.City, plan: Plan) -> None:
+def _consequences(place: City, plan: Plan) -> None:
     """Everything that follows from t."""
     live_plan.replan_if_asked()
     windows.draw_if_asked("shortlist")
@@ -96,16 +90,16 @@ def _consequences(place: cities.City, plan: Plan) -> None:
     address.write()
 
 
-def _under_rules(place: cities.City, plan: Plan, i: int) -> None:
+def _under_rules(place: City, plan: Plan, i: int) -> None:
     """The rules of the plan, what was left out because of them, and how good it is proven to be."""
     told = [*plan.rules.sentences(place.people), *plan.remarks]
     if not told:
         return
-    proofs.show(plan, i, plans.key_of(place, plan.k))
+    proofs.show(plan, i, plan_key(place, plan.k))
     st.markdown("\n".join(f"- :gray[{markdown.escaped(sentence)}]" for sentence in told))
 
 
-def _presented(place: cities.City, plan: Plan, i: int, story: Story, look: figures.Look) -> None:
+def _presented(place: City, plan: Plan, i: int, story: Story, look: figures.Look) -> None:
     """The map with its dial, and the sentence beside it: what a room can read from the back row."""
     left, right = st.container(key="slide").columns([2.1, 1], gap="medium")
     with left:
@@ -128,7 +122,7 @@ def _is_today(plan: Plan) -> bool:
     return plan.is_today and plan.reference.kind == "today"
 
 
-def _charts(place: cities.City, plan: Plan, at: int, look: figures.Look) -> live_plan.Charts:
+def _charts(place: City, plan: Plan, at: int, look: figures.Look) -> live_plan.Charts:
     """How the two charts are drawn at a setting of the dial, which now is `at`."""
     x, y, budget, standard = address.get("x"), address.get("y"), address.get("budget"), screen.standard(place)
     straight = straight_lines.on_tradeoff(place, plan, at, x, y)
@@ -161,14 +155,14 @@ def _charts(place: cities.City, plan: Plan, at: int, look: figures.Look) -> live
 
 
 def _chart(
-    name: str, charts: live_plan.Charts, place: cities.City, plan: Plan, i: int, look: figures.Look
+    name: str, charts: live_plan.Charts, place: City, plan: Plan, i: int, look: figures.Look
 ) -> figures.DrawnFigure:
     """A chart at setting i, drawn once for all who look at the same."""
     what = (name, i, look, screen.standard(place), charts.depend_on)
     return plans.drawn(place, plan, what, lambda: charts.drawn[name](i))
 
 
-def _distances(place: cities.City, plan: Plan, i: int, look: figures.Look, charts: live_plan.Charts) -> None:
+def _distances(place: City, plan: Plan, i: int, look: figures.Look, charts: live_plan.Charts) -> None:
     """Which share of people lives within a distance, in this plan and in what it is compared with."""
     standard = screen.standard(place)
     evaluation = plan.evaluation(i, standard)
@@ -186,7 +180,7 @@ def _distances(place: cities.City, plan: Plan, i: int, look: figures.Look, chart
 
 
 @st.dialog("Plans worth discussing", width="medium", icon=":material/forum:", on_dismiss=windows.close)
-def _shortlist(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
+def _shortlist(place: City, plan: Plan, i: int, look: figures.Look) -> None:
     """The few plans that need discussing, each with its sentence and a button that turns the dial there."""
     with st.spinner("Comparing all settings of the dial"):  # every plan is measured at every setting
         told = plans.kept(
@@ -215,7 +209,7 @@ def _take_from_shortlist(t: float) -> None:
     dial.turn_to(t)
 
 
-def _groups(place: cities.City, plan: Plan, i: int, look: figures.Look) -> None:
+def _groups(place: City, plan: Plan, i: int, look: figures.Look) -> None:
     """How each group of residents fares, where the file names groups."""
     if plan.residents.groups is None:
         return
@@ -256,7 +250,7 @@ def _weigh_groups() -> None:
     live_plan.replan()
 
 
-def _tradeoff(place: cities.City, plan: Plan, i: int, look: figures.Look, charts: live_plan.Charts) -> None:
+def _tradeoff(place: City, plan: Plan, i: int, look: figures.Look, charts: live_plan.Charts) -> None:
     """What fairness costs; a click on the curve turns the dial."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**Trade-off** :gray[as the dial turns]", width="content")

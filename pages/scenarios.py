@@ -8,20 +8,9 @@ import streamlit as st
 
 from pages.serving.store import BIN_DAYS, OWNER, Actor, Project, Scenario, StoreError, store
 from pages.serving.store.problems import FIGURES_ONLY
-from pages.shared import (
-    address,
-    cities,
-    kept_data,
-    notices,
-    removed_data,
-    scenario_comparison,
-    scenarios,
-    screen,
-    sharing,
-    state,
-    tokens,
-)
-from pages.shared.markdown import escaped
+from pages.session import address, cities, notices, screen, state, stored_data
+from pages.session.markdown import escaped
+from pages.widgets import api_tokens, removed_data, scenario_comparison, scenarios, sharing
 
 ACROSS, MOST = 3, 4  # cards in a row; scenarios that can be compared
 MARK = "mark_"
@@ -31,13 +20,13 @@ PROJECTS = 100  # that can be chosen from at once
 
 def render() -> None:
     """The projects of this person, and the scenarios of the one chosen."""
-    with suppress(kept_data.GoneError):  # projects are listed without the data of the address, too
+    with suppress(stored_data.GoneError):  # projects are listed without the data of the address, too
         cities.current()
     spot = st.container()
     try:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.title("Scenarios", anchor=False, width="content")
-            tokens.manage()
+            api_tokens.manage()
         _dead_link()
         projects = _listed_projects()
         chosen = _choose(projects) if projects else None
@@ -54,7 +43,7 @@ def render() -> None:
 def _listed_projects() -> list[Project]:
     """The projects changed last; older ones a part at a time."""
     start = state.visit().projects_from
-    found = store().projects_of(kept_data.actor(), PROJECTS + 1, start)
+    found = store().projects_of(stored_data.actor(), PROJECTS + 1, start)
     _turn_pages("projects", start, PROJECTS, more=len(found) > PROJECTS)
     return found[:PROJECTS]
 
@@ -132,7 +121,7 @@ def _project(project: Project) -> None:
     if not project.shows_homes:
         st.info(FIGURES_ONLY, icon=":material/lock:")
     start = state.visit().scenarios_from
-    some = store().scenarios_of(kept_data.actor(), project.id, most=PAGE + 1, start=start)
+    some = store().scenarios_of(stored_data.actor(), project.id, most=PAGE + 1, start=start)
     found = some[:PAGE]
     if not found:
         st.markdown("This project has no scenarios yet.")
@@ -152,7 +141,7 @@ def _project(project: Project) -> None:
 
 def _private_link(project: Project) -> None:
     """Tell a visitor who is not signed in that only the link leads back to the project."""
-    who = kept_data.actor()
+    who = stored_data.actor()
     if who.person or project.role != OWNER:
         return
     own = (key for key in reversed(who.keys) if _owner_by(key, project))
@@ -204,10 +193,10 @@ def _edit(one: Scenario) -> None:
             "Duplicate",
             key=f"double_{one.id}",
             icon=":material/content_copy:",
-            on_click=kept_data.done,
+            on_click=stored_data.done,
             args=(
                 "Duplicated.",
-                lambda: store().duplicate_scenario(kept_data.actor(), one.id, f"{one.name}, copy"),
+                lambda: store().duplicate_scenario(stored_data.actor(), one.id, f"{one.name}, copy"),
             ),
         )
         st.button("Delete", key=f"delete_{one.id}", icon=":material/delete:", on_click=_delete, args=(one,))
@@ -215,9 +204,9 @@ def _edit(one: Scenario) -> None:
 
 def _change(one: Scenario) -> None:
     name, note = state.widget(f"name_{one.id}"), state.widget(f"note_{one.id}")
-    kept_data.done(
+    stored_data.done(
         "Saved.",
-        lambda: store().change_scenario(kept_data.actor(), one.id, one.version, name=name, note=note),
+        lambda: store().change_scenario(stored_data.actor(), one.id, one.version, name=name, note=note),
     )
 
 
@@ -225,7 +214,7 @@ def _delete(one: Scenario) -> None:
     def note() -> None:
         state.visit().undo = one.id, one.name
 
-    kept_data.done("Deleted.", lambda: store().delete_scenario(kept_data.actor(), one.id), note)
+    stored_data.done("Deleted.", lambda: store().delete_scenario(stored_data.actor(), one.id), note)
 
 
 def _undo() -> None:
@@ -241,7 +230,7 @@ def _bring_back(scenario: str) -> None:
     def forget() -> None:
         state.visit().undo = None
 
-    kept_data.done("Restored.", lambda: store().restore_scenario(kept_data.actor(), scenario), forget)
+    stored_data.done("Restored.", lambda: store().restore_scenario(stored_data.actor(), scenario), forget)
 
 
 def _edit_project(project: Project) -> None:
@@ -268,25 +257,25 @@ def _edit_project(project: Project) -> None:
 
 
 def _delete_project(project: Project) -> None:
-    kept_data.done(
+    stored_data.done(
         "The project is deleted.",
-        lambda: store().delete_project(kept_data.actor(), project.id),
+        lambda: store().delete_project(stored_data.actor(), project.id),
         lambda: address.put("project", ""),
     )
 
 
 def _change_project(project: Project) -> None:
     told = {"name": state.widget("project_name"), "note": state.widget("project_note")}
-    kept_data.done(
-        "Saved.", lambda: store().change_project(kept_data.actor(), project.id, project.version, **told)
+    stored_data.done(
+        "Saved.", lambda: store().change_project(stored_data.actor(), project.id, project.version, **told)
     )
 
 
 def _bin(project: Project) -> None:
     """Deleted scenarios, and for owners the data that were removed: to restore, or to delete for good."""
     owner = project.role == OWNER
-    gone = store().scenarios_of(kept_data.actor(), project.id, deleted=True, pictures=False)
-    data = store().bin_of(kept_data.actor(), project.id) if owner else []
+    gone = store().scenarios_of(stored_data.actor(), project.id, deleted=True, pictures=False)
+    data = store().bin_of(stored_data.actor(), project.id) if owner else []
     if not gone and not data:
         return
     with st.popover("Bin", icon=":material/delete:"):
@@ -301,10 +290,10 @@ def _bin(project: Project) -> None:
                         key=f"erase_{one.id}",
                         type="tertiary",
                         help="At once, and without a way back.",
-                        on_click=kept_data.done,
+                        on_click=stored_data.done,
                         args=(
                             "Deleted for good.",
-                            lambda one=one: store().erase_scenario(kept_data.actor(), one.id),
+                            lambda one=one: store().erase_scenario(stored_data.actor(), one.id),
                         ),
                     )
         removed_data.rows(data)
@@ -312,7 +301,7 @@ def _bin(project: Project) -> None:
 
 def _history(project: Project) -> None:
     with st.popover("History", icon=":material/history:"):
-        for event in store().history(kept_data.actor(), project.id):
+        for event in store().history(stored_data.actor(), project.id):
             when = datetime.fromtimestamp(event.at, UTC).strftime("%d %b %Y, %H:%M")
             what = f"{event.what} “{event.scenario}”" if event.scenario else event.what
             what += f"{', ' if event.scenario else ' '}{event.detail}" if event.detail else ""

@@ -7,9 +7,11 @@ from typing import cast
 import streamlit as st
 
 from pages.live_map import Canvas, follow_edits, show_editor
+from pages.serving.cache import caches
+from pages.serving.city import City
 from pages.serving.config import config
-from pages.shared import address, cities, markdown, notices, rules, screen, state, upload
-from pages.shared.cache import caches
+from pages.session import address, cities, markdown, notices, rules, screen, state
+from pages.widgets import upload
 from tkm_core import figures
 from tkm_core.planning import AlongStreets, ResidentCells, UncoveredError
 from tkm_core.residents import ResidentsError, find_sample
@@ -52,13 +54,13 @@ def render() -> None:
             _room(place)
 
 
-def _in_words(place: cities.City) -> None:
+def _in_words(place: City) -> None:
     """Every rule as a sentence."""
     told = place.rules.sentences(place.people)
     st.markdown("\n".join(f"- {markdown.escaped(sentence)}" for sentence in told) or NO_RULES)
 
 
-def _editor(place: cities.City) -> None:
+def _editor(place: City) -> None:
     """The map: sites and zones are added, moved, named and removed on it."""
     look = screen.look(place)
     canvas = caches().results.once(
@@ -81,7 +83,7 @@ def _editor(place: cities.City) -> None:
         )
 
 
-def _canvas(place: cities.City, look: figures.Look) -> Canvas:
+def _canvas(place: City, look: figures.Look) -> Canvas:
     existing = place.existing
     ground = figures.live_ground(
         place.residents, existing_lonlat=None if existing is None else existing.lonlat
@@ -102,7 +104,7 @@ def _said() -> None:
         rules.keep_places(replace(before, drawing=drawing))
 
 
-def _sites(place: cities.City) -> None:
+def _sites(place: City) -> None:
     """Candidate sites: drawn, from a file, or the sample's own."""
     st.header("Candidate sites", anchor=False)
     sites, sample = rules.places().drawing.sites, find_sample(address.get("dataset"))
@@ -191,7 +193,7 @@ def _without(what: str) -> None:
     )
 
 
-def _travel(place: cities.City) -> None:
+def _travel(place: City) -> None:
     """Straight lines, along streets, or by the planner's own table."""
     choice = st.container()  # drawn last: a file that is brought below sets it
     st.header("Streets", anchor=False)
@@ -240,7 +242,7 @@ def _along_streets() -> None:
         st.markdown(f":small[:gray[{markdown.escaped(str(found.report))}]]")
 
 
-def _road_file(place: cities.City) -> None:
+def _road_file(place: City) -> None:
     file, sample = rules.road_file(), find_sample(address.get("dataset"))
     if file is not None:
         st.markdown(f"Streets of **{markdown.escaped(file.name)}**.")
@@ -272,7 +274,7 @@ def _road_file(place: cities.City) -> None:
         st.rerun()
 
 
-def _cut(place: cities.City, along: AlongStreets) -> bool:
+def _cut(place: City, along: AlongStreets) -> bool:
     """Offer to plan only for the residents near the streets; True once that is chosen."""
     near = along.near(place.residents)
     if isinstance(place.residents, ResidentCells) or not place.residents.weights[near].any():
@@ -344,7 +346,7 @@ def _sample_table() -> None:
     address.put("by", "table")
 
 
-def _room(place: cities.City) -> None:
+def _room(place: City) -> None:
     """How many people a facility can serve."""
     for name, label in (
         ("most", "Most {} that one facility can serve"),

@@ -162,3 +162,17 @@ def article(number: int) -> str:
     ['a', 'an', 'an', 'an']
     """
     return "an" if number in (8, 11, 18) or 80 <= number < 90 else "a"
+
+
+def plain(text: str, otherwise: str) -> str:
+    """A name from outside as letters, digits and a few harmless signs: no mark-up, no marks that turn text around.
+
+    Examples
+    --------
+    >>> plain("homes ![x](http://e.example) \u202egnp", "residents")
+    'homes x http e.example gnp'
+    >>> plain("<*>", "residents")
+    'residents'
+    """
+    kept = "".join(sign if sign.isalnum() or sign in " .,-_'’&+" else " " for sign in text)
+    return " ".join(kept.split())[:80] or otherwise

@@ -13,7 +13,7 @@ import orjson
 import streamlit as st
 
 from pages.live_map import assets
-from pages.live_map.drawing import Drawing, Site, Zone, follow_edits
+from pages.serving.drawing import Drawing, Site, Zone, follow_edits
 
 __all__ = [
     "Canvas",

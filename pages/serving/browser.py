@@ -72,13 +72,11 @@ class Cookies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; a page that is asked for comes with what its browser lacks."""
+        if scope["type"] != "http":  # a socket; or the server's start and end, which have no headers
+            await self.app(scope, receive, send)
+            return
         asked = HTTPConnection(scope)
-        page = (
-            scope["type"] == "http"
-            and scope["method"] == "GET"
-            and "text/html" in asked.headers.get("accept", "")
-        )
-        if not page:
+        if scope["method"] != "GET" or "text/html" not in asked.headers.get("accept", ""):
             await self.app(scope, receive, send)
             return
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)

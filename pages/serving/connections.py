@@ -7,7 +7,7 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pages.serving.config import config
-from pages.serving.gate import who
+from pages.serving.network import network_of
 from pages.serving.shares import Refusal, shares
 
 KIND = "connections of an address"
@@ -27,7 +27,7 @@ class Patient(H11Protocol):
         self.late: asyncio.TimerHandle | None = None
         self.peer: str | None = None
         if not _trusted(self.client):
-            peer = who({"client": self.client})
+            peer = network_of({"client": self.client})
             try:
                 shares().take(KIND, peer)
             except Refusal:

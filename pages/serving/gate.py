@@ -18,8 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.serving import bodies, sockets, uploads
 from pages.serving.login import signed_in
+from pages.serving.network import network_of
 from pages.serving.shares import ALL, Refusal, Shares
-from pages.serving.visitor import network
 
 HEALTH = "/healthz"
 API = "/api"
@@ -103,11 +103,6 @@ def known_host(host: str, names: Sequence[str]) -> bool:
             for pattern in own
         )
     return True
-
-
-def who(scope: Scope) -> str:
-    """Whose share a request counts against: the network it comes from."""
-    return network((scope.get("client") or ("",))[0])
 
 
 def _in_slices(send: Send) -> Send:
@@ -210,7 +205,7 @@ class Gate:
         if scope["path"] == HEALTH:  # answers even when its asker shares an address with too many
             await self._answer(scope, receive, send)
             return
-        address = who(scope)
+        address = network_of(scope)
         with ExitStack() as held:
             held.enter_context(self.shares.holding("requests of an address", address))
             if scope["type"] == "websocket":
@@ -227,7 +222,7 @@ class Gate:
 
     async def _call(self, scope: Scope, receive: Receive, send: Send, path: str, held: ExitStack) -> None:
         """Pass a call of the API on, once it is known who calls and all of its body is here."""
-        address = who(scope)
+        address = network_of(scope)
         held.enter_context(self.shares.holding("calls of an address", address))
         held.enter_context(self.shares.holding("calls of all", ALL))
         person = "" if path == OPEN_OF_API else await self.identify(scope)

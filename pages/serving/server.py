@@ -26,7 +26,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 from streamlit.web.bootstrap import load_config_options
 
-from pages.serving import browser, confinement, garbage, people, retention, sockets, theme_message, uploads
+from pages.serving import browser, confinement, people, retention, sockets, theme_message, uploads
 from pages.serving.bodies import MB
 from pages.serving.config import Config, ConfigError, config
 from pages.serving.connections import Patient
@@ -95,7 +95,7 @@ async def health(_request: Request) -> JSONResponse:
     disk_full = await uploads.disk_full()
     database = await run_sync(store().state, limiter=uploads.prober())
     well = now.well and not disk_full and not database
-    wrong = f"database {database}" if database else "disk full" if disk_full else "no worker"
+    wrong = "disk full" if disk_full else f"database {database}" if database else "no worker"
     body = {
         "status": "ok" if well else wrong,
         "workers": now.workers,
@@ -183,6 +183,7 @@ def serve(app: st.App, settings: Config) -> None:
         ws_ping_interval=PING,
         ws_ping_timeout=PING,
         ws_per_message_deflate=False,
+        lifespan="on",  # without its sweepers the server does not start
         proxy_headers=bool(settings.trusted),
         forwarded_allow_ips=settings.trusted,
         limit_concurrency=MOST_CONNECTIONS,
@@ -199,25 +200,6 @@ def _many_files() -> None:
         now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, wanted), most))
-
-
-def warm() -> None:
-    """Import every page, make the first plan and its report, so that the first visitor does not wait for any."""
-    import_module("app")
-    from pages.shared import address, cities, live_plan, plans
-    from tkm_core import figures
-    from tkm_core.figures import html_report
-    from tkm_core.stories import tell_plan
-    from tkm_core.units import METRES
-
-    usual = {name: field.default for name, field in address.FIELDS.items()}
-    place = cities.sample(usual["dataset"])
-    plan = plans.part_of_other_work(place, usual["k"], lambda _fraction, _text: None)
-    i = plan.index(usual["t"])
-    look, story = figures.Look(people=place.people), tell_plan(plan, i, people=place.people)
-    html_report(plan, i, story, look, title=place.title)
-    live_plan.prepared(place, plan, look, usual["standard"] * METRES[look.unit])
-    garbage.settle()
 
 
 def main() -> None:
@@ -237,7 +219,7 @@ def main() -> None:
     sys.argv = [str(ROOT / "app.py")]  # whose neighbours .streamlit/ and static/ are
     sys.setswitchinterval(SWITCH)
     try:
-        warm()
+        import_module("app").warm()
     except (JobError, ValueError, MemoryError) as problem:  # serve all the same: each page says what is wrong
         log.info(json.dumps({"event": "cold", "why": str(problem)}))
     if not confinement.version():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from pages.shared.background import LOOK
+from pages.session.background import LOOK
 from tests.browser.conftest import LIVE, Visit, close_window, ready, settled
 
 pytestmark = pytest.mark.nightly

@@ -44,7 +44,7 @@ def save(page: Page, key: str, folder: Path) -> Path:
 def test_from_areas_to_a_plan_that_opens_elsewhere(visit: Visit, tmp_path: Path) -> None:
     town = neighbourhoods()
     libraries = b"name,lon,lat\nMain,-80.85,35.25\nNorth,-80.84,35.36\nWest,-80.89,35.30\n"
-    page = visit("/data?k=4&units=mi&standard=3")
+    page = visit("/data?k=4&units=mi&standard=3")  # of another city: this one has its own
     give(page, "upload", "town.geojson", town.to_json().encode())
     expect(page.get_by_text("How many people does each row stand for?")).to_be_visible()
     expect(page.locator(".st-key-use_upload button")).to_be_disabled()
@@ -56,7 +56,14 @@ def test_from_areas_to_a_plan_that_opens_elsewhere(visit: Visit, tmp_path: Path)
     page.get_by_role("button", name="Keep these 3 facilities").click()
     ready(page)
     expect(page.locator(".st-key-hero")).to_contain_text("today")
-    expect(page.locator(".st-key-hero")).to_contain_text("4 new and 3 existing facilities")
+    expect(page.locator(".st-key-hero")).to_contain_text("6 new and 3 existing facilities")
+    page.locator(".st-key-units").get_by_text("mi", exact=True).click()
+    ready(page)
+    limit = page.get_by_role("spinbutton", name="Standard, mi")
+    limit.fill("2.5")
+    limit.press("Enter")
+    ready(page)
+    expect(page.locator(".st-key-key_figures")).to_contain_text("within 2.5 mi")
     then, figures = headline(page).inner_text(), page.locator(".st-key-key_figures").inner_text()
     assert "Today" in figures
     page.get_by_role("button", name="Download").click()
@@ -78,4 +85,4 @@ def test_from_areas_to_a_plan_that_opens_elsewhere(visit: Visit, tmp_path: Path)
     ready(elsewhere)
     assert headline(elsewhere).inner_text() == then
     assert elsewhere.locator(".st-key-key_figures").inner_text() == figures
-    assert "units=mi" in elsewhere.url and "standard=3" in elsewhere.url
+    assert "units=mi" in elsewhere.url and "standard=2.5" in elsewhere.url

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import compared_methods
+from pages.session import compared_methods
 from tests.pages.conftest import Opened, text, turn_to
 from tkm_core.measures import COMPARED, shown_in
 from tkm_core.methods import FOR_ANYONE, describe, run_method

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pages.live_map import Drawing, Site, Zone, follow_edits
-from pages.live_map.drawing import MOST_SITES
+from pages.serving.drawing import MOST_SITES
 
 TOWN = Drawing(
     (Site("s1", "Hall", (1.4, 43.6)), Site("s2", "School", (1.5, 43.6), locked=True)),

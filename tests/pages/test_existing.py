@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.cache import caches
+from pages.serving.cache import caches
 from tests.pages.conftest import Opened, live, turn_dial, turn_to
 from tkm_core.export import plan_json
 from tkm_core.methods import describe

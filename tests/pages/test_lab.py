@@ -5,7 +5,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.experiment_settings import numbers
+from pages.widgets.experiment_settings import numbers
 from tests.pages.conftest import Opened, text, turn_to
 from tkm_core.experiments import EXPERIMENTS
 

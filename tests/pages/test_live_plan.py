@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from pages.shared import address, dial, live_plan, state
+from pages.session import address, dial, state
+from pages.widgets import live_plan
 
 
 @pytest.fixture

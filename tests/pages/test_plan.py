@@ -14,10 +14,10 @@ import pytest
 from streamlit import runtime
 from streamlit.testing.v1 import AppTest
 
+from pages.serving.cache import caches
 from pages.serving.jobs import documents
-from pages.shared import background
-from pages.shared import downloads as page_downloads
-from pages.shared.cache import caches
+from pages.session import background_work
+from pages.widgets import downloads as page_downloads
 from tests.pages.conftest import SENT, Opened, live, text, turn_dial
 from tkm_core.planning import make_plan
 from tkm_core.residents import load_sample
@@ -276,7 +276,7 @@ def test_a_table_nobody_waits_for_is_given_up(opened: Opened, monkeypatch: pytes
     left, waits = endless("writing")
     app = opened(dataset="generated-12k", k="5")
     monkeypatch.setattr(documents, "table", waits)
-    monkeypatch.setattr(background, "LINGER", 0.2)
+    monkeypatch.setattr(background_work, "LINGER", 0.2)
     downloads(app).button(key="make_allocations").click().run()
     assert not left.is_set()
     monkeypatch.setattr(runtime, "exists", lambda: True)

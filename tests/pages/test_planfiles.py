@@ -9,10 +9,11 @@ import pytest
 import shapely
 from streamlit.testing.v1 import AppTest
 
+from pages.serving.cache import caches
 from pages.serving.jobs import files
-from pages.shared import cities, plans
-from pages.shared.cache import caches
-from pages.shared.markdown import JOINER
+from pages.serving.samples import sample
+from pages.session import plans
+from pages.session.markdown import JOINER
 from tests.pages.conftest import PAGES, Opened, live, text, turn_to
 from tests.pages.test_scenarios import forget
 from tkm_core.clustering.descent import Problem, descend
@@ -125,7 +126,7 @@ def test_a_forged_plan_file_changes_no_page_of_anybody_else(opened: Opened, hone
 
 def test_what_is_shared_is_what_this_server_computed(opened: Opened, honest: Plan) -> None:
     show(give(opened, forged(honest, honest.path.centers * 0.5, honest.baseline), **CITY))
-    found = plans.part_of_other_work(cities.sample("generated-301"), 3, silent)
+    found = plans.part_of_other_work(sample("generated-301"), 3, silent)
     np.testing.assert_array_equal(found.path.centers, honest.path.centers)
     np.testing.assert_array_equal(found.baseline, honest.baseline)
 

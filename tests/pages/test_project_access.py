@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.serving.plan_settings import FIELDS
+from pages.serving.rule_data import NOTHING, places_bytes
 from pages.serving.store import Actor, Draft, Scenario, store
 from pages.serving.store.packing import existing_bytes, residents_bytes
-from pages.shared import address, kept_data
-from pages.shared.rule_data import NOTHING, places_bytes
+from pages.session import stored_data
 from tests.pages.conftest import PAGES, Opened, turn_to
 from tkm_core import load_residents
 from tkm_core.export import plan_json
@@ -49,9 +50,9 @@ class Case:
 
 @pytest.fixture
 def case(monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
-    monkeypatch.setattr(kept_data, "TRUST", 0.0)
+    monkeypatch.setattr(stored_data, "TRUST", 0.0)
     # what is shown instead of data that are gone: a small city
-    monkeypatch.setitem(address.FIELDS, "dataset", replace(address.FIELDS["dataset"], default="generated-61"))
+    monkeypatch.setitem(FIELDS, "dataset", replace(FIELDS["dataset"], default="generated-61"))
     town = load_residents(BytesIO(TOWN.encode()), name="velvet.csv")
     clinic = Existing(np.array([[1.02, 43.03]]), ("Saffron clinic",), Report())
     halls = Sites(

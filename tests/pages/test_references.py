@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.cache import caches
+from pages.serving.cache import caches
 from tests.pages.conftest import Opened, live, turn_to, unfold
 from tkm_core.planning import AVERAGE, Reference, make_plan
 from tkm_core.residents import load_sample

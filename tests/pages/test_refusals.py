@@ -7,7 +7,7 @@ import pytest
 
 from pages import how_many
 from pages.serving.jobs import tasks
-from pages.shared.errors import UNEXPECTED
+from pages.session.background_work import UNEXPECTED
 from tests.pages.conftest import PAGES, Opened, text, turn_to
 from tests.waiting import until
 from tkm_core.planning import Fewest

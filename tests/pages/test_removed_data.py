@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.serving import browser
 from pages.serving.store import Actor, Draft, store
-from pages.shared import kept_data
+from pages.session import stored_data
 from tests.pages.conftest import PAGES, Opened, text, turn_to, upload
 
 TABLE = b"lon,lat,people\n" + b"".join(
@@ -17,7 +17,7 @@ TABLE = b"lon,lat,people\n" + b"".join(
 
 @pytest.fixture(autouse=True)
 def asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_data, "TRUST", 0.0)
+    monkeypatch.setattr(stored_data, "TRUST", 0.0)
 
 
 @pytest.fixture

@@ -15,11 +15,12 @@ from streamlit.testing.v1 import AppTest
 
 from pages.live_map import Drawing, Site
 from pages.serving import people
+from pages.serving.cache import caches
+from pages.serving.rule_data import Places, places_bytes
 from pages.serving.store import Actor, Draft, StoreError, store
 from pages.serving.store import scenarios as store_scenarios
-from pages.shared import kept_data, scenarios
-from pages.shared.cache import caches
-from pages.shared.rule_data import Places, places_bytes
+from pages.session import stored_data
+from pages.widgets import scenarios
 from tests.pages.conftest import Opened, live, text, turn_dial, turn_to, upload
 from tests.pages.test_pages import TABLE
 
@@ -112,7 +113,7 @@ def test_a_scenario_is_saved_in_one_click_and_opens_exactly_as_it_was(
     assert "Nobody signs in on this server" in later.info[0].value
     # a later version whose solver places facilities elsewhere
     monkeypatch.setattr("pages.serving.jobs.tasks.plan", lambda *_, **__: 1 / 0)
-    monkeypatch.setattr("pages.shared.scenarios.VERSION", "99.0")
+    monkeypatch.setattr("pages.widgets.scenarios.VERSION", "99.0")
     button(later, "open_").click().run()
     turn_to(later, "plan")
     assert not later.exception and not later.error
@@ -229,7 +230,7 @@ def test_rename_note_duplicate_delete_and_undo(opened: Opened) -> None:
 def test_data_of_a_project_are_only_for_those_who_may_see_it(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_data, "TRUST", 0.0)
+    monkeypatch.setattr(stored_data, "TRUST", 0.0)
     mine = upload(opened, "town.csv", TABLE)
     mine.button(key="use_upload").click().run()
     turn_to(mine, "")
@@ -348,7 +349,7 @@ def test_a_plan_by_a_table_outlives_a_restart_and_is_not_solved_again(
 def test_own_sites_of_a_project_are_only_for_those_who_may_see_it(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_data, "TRUST", 0.0)
+    monkeypatch.setattr(stored_data, "TRUST", 0.0)
     spots = [(-122.40 - 0.01 * n, 37.70 + 0.01 * n) for n in range(6)]
     drawn = Places(Drawing(tuple(Site(f"s{n}", f"Hall {n}", spot) for n, spot in enumerate(spots))))
     token = "S" * 32

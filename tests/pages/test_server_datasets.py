@@ -42,7 +42,7 @@ def test_only_what_lies_in_the_folder_is_listed(folder):
 
 def test_a_dataset_is_planned_from_cells_that_say_so(opened: Opened, folder, monkeypatch):
     found = server_datasets.listed(str(folder))
-    monkeypatch.setattr("pages.shared.server_datasets.listed", lambda: found)
+    monkeypatch.setattr("pages.widgets.server_datasets.listed", lambda: found)
     app = opened("data")
     assert "Data sets of this server" in text(app)
     app.button(key="take_server_homes").click().run(timeout=120)

@@ -9,10 +9,11 @@ from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import address, downloads, long_work
-from pages.shared.cache import Cache, caches
-from pages.shared.markdown import JOINER, escaped
-from pages.shared.state import Visit
+from pages.serving.cache import Cache, caches
+from pages.session import address, background_work
+from pages.session.markdown import JOINER, escaped
+from pages.session.state import Visit
+from pages.widgets import downloads
 
 
 def test_a_cache_forgets_the_longest_unused() -> None:
@@ -68,7 +69,7 @@ def test_a_removed_upload_takes_all_that_was_made_of_it_along() -> None:
     kept.plans.put(("sacramento", "f", 6, 0), b"x")
 
     def remove() -> None:
-        from pages.shared import address, cities
+        from pages.session import address, cities
 
         address.put("upload", "token-of-an-upload-to-be-removed")
         cities.forget_upload()
@@ -140,13 +141,13 @@ def test_text_from_outside_is_harmless_in_markdown() -> None:
 
 def test_whatever_goes_wrong_is_a_sentence_on_screen() -> None:
     def broken() -> None:
-        from pages.shared.errors import told
+        from pages.widgets.errors import show_problems
 
         def draw() -> None:
             msg = "/secret/path"
             raise KeyError(msg)
 
-        told(draw)()
+        show_problems(draw)()
 
     app = AppTest.from_function(broken).run()
     assert not app.exception
@@ -194,10 +195,10 @@ def test_two_downloads_that_differ_in_one_byte_have_two_addresses() -> None:
 
 def test_two_long_works_on_one_page_get_a_bar_each(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
-        from pages.shared import long_work
-        from pages.shared.cache import Cache
+        from pages.serving.cache import Cache
+        from pages.session import background_work, long_work
 
-        long_work.PATIENCE = 0.0
+        background_work.PATIENCE = 0.0
         for label in ("One", "Two"):
 
             def work(progress, label=label):  # type: ignore[no-untyped-def]
@@ -206,6 +207,6 @@ def test_two_long_works_on_one_page_get_a_bar_each(monkeypatch: pytest.MonkeyPat
 
             long_work.result(Cache(10), ("a test", label), label, work)
 
-    monkeypatch.setattr(long_work, "PATIENCE", long_work.PATIENCE)
+    monkeypatch.setattr(background_work, "PATIENCE", background_work.PATIENCE)
     app = AppTest.from_function(page).run()
     assert not app.exception, app.exception

@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 from pages import how_many
 from pages.live_map import Drawing, Site, Zone
 from pages.serving.jobs import files, tasks
-from pages.shared import proofs
-from pages.shared.rules import Places
+from pages.session.rules import Places
+from pages.widgets import proofs
 from tests.pages.conftest import SENT, Opened, live, turn_to, unfold
 from tkm_core.planning import make_plan
 from tkm_core.progress import silent

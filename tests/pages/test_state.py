@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 def test_only_one_module_touches_streamlits_session_state() -> None:
     files = [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")]
     touching = [str(path.relative_to(ROOT)) for path in files if "session_state" in path.read_text("utf-8")]
-    assert touching == ["pages/shared/state.py"]
+    assert touching == ["pages/session/state.py"]
 
 
 @pytest.mark.parametrize("settings", [[0.0, 0.33, 7.0], [0.0]])

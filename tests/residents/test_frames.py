@@ -110,7 +110,7 @@ def test_tables_of_other_libraries_come_over_through_arrow():
         assert found.fingerprint == same.fingerprint and found.weights.tolist() == [5, 7, 9]
 
 
-@pytest.mark.parametrize("given", [np.zeros((3, 2)), [[1.0, 43.0]], 7])
+@pytest.mark.parametrize("given", [np.zeros((3, 2)), [[1.0, 43.0]], ((1.0, 43.0),)])
 def test_what_is_no_table_is_told_where_to_go(given):
     with pytest.raises(ResidentsError, match=r"Residents\.from_lonlat\(array\).*run_method"):
         load_residents(given)

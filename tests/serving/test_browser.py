@@ -1,6 +1,8 @@
 """Cookies: a browser owns what it uploaded, across visits and servers; secrets of links leave the address."""
 
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -35,6 +37,32 @@ def asked(path: str, *, named: bool = True, base: str = "", **more: Any) -> http
 
     found: httpx.Response = finish(send())
     return found
+
+
+def test_the_start_and_the_end_of_the_server_pass_through() -> None:
+    heard: list[str] = []
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        heard.append("start")
+        yield
+        heard.append("end")
+
+    app = Cookies(Starlette(lifespan=lifespan), base="", named=True)
+
+    async def live() -> None:
+        messages = iter(["lifespan.startup", "lifespan.shutdown"])
+
+        async def receive() -> dict[str, str]:
+            return {"type": next(messages)}
+
+        async def send(message: Any) -> None:
+            heard.append(message["type"])
+
+        await app({"type": "lifespan"}, receive, send)
+
+    finish(live())
+    assert heard == ["start", "lifespan.startup.complete", "end", "lifespan.shutdown.complete"]
 
 
 def test_a_browser_gets_a_signed_name_that_scripts_cannot_read_and_keeps_it() -> None:

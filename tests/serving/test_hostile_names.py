@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.markdown import JOINER
+from pages.session.markdown import JOINER
 from tests.pages.conftest import APP, PAGES, turn_to
 
 NAME = "<script>alert(1)</script>![x](https:__e.example_p)=cmd|\u202egnp.exe.csv"

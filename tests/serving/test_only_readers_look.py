@@ -45,12 +45,13 @@ CALLS = {"splitlines", "loads", "from_wkb", "from_wkt", "from_geojson", "read_cs
 OWN = {
     ("pages/serving/jobs/answers.py", "loads"): "messages of readers, bounded before",
     ("pages/serving/jobs/answers.py", "frombuffer"): "arrays of readers, of the size that was said",
+    ("pages/serving/jobs/worker.py", "loads"): "a problem of its own, to see whether it can be sent",
     ("pages/serving/jobs/forms.py", "loads"): "in the reader: a reference system as it writes itself",
     ("pages/serving/jobs/forms.py", "from_wkb"): "in the reader: the zones of a plan file",
     ("pages/serving/store/packing.py", "loads"): "residents as the store wrote them",
     ("pages/serving/store/packing.py", "read_table"): "residents as the store wrote them",
-    ("pages/shared/rule_data.py", "loads"): "sites and zones as the store wrote them",
-    ("pages/shared/rule_data.py", "from_wkb"): "zones as the store wrote them",
+    ("pages/serving/rule_data.py", "loads"): "sites and zones as the store wrote them",
+    ("pages/serving/rule_data.py", "from_wkb"): "zones as the store wrote them",
     ("pages/serving/store/engine.py", "splitlines"): "what the database says of itself",
 }  # fmt: skip
 

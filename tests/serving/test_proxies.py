@@ -5,7 +5,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from pages.serving.config import Config
-from pages.serving.gate import who
+from pages.serving.network import network_of
 from tests.waiting import finish
 
 ANN, PROXY = "203.0.113.7", "10.0.0.5"
@@ -17,7 +17,7 @@ def counted(peer: str, *lines: str, name: str = "x-forwarded-for") -> str:
     found: list[str] = []
 
     async def app(scope: Scope, _receive: Receive, _send: Send) -> None:
-        found.append(who(scope))
+        found.append(network_of(scope))
 
     headers = [(name.encode(), line.encode()) for line in lines]
     behind = ProxyHeadersMiddleware(app, SETTINGS.trusted)  # type: ignore[arg-type]

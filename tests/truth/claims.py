@@ -115,7 +115,9 @@ class Sentences:
         self.near(self.value(match, "far"), self.before["largest_distance"])
         if match["share"]:
             assert float(match["share"]) == pytest.approx(100 * self.before["share_within"], abs=0.05001)
-            assert self.value(match, "limit") == pytest.approx(self.truth.standard, rel=1e-5)
+            digits = len(match["limit"].partition(".")[2])
+            last = 10.0**-digits * UNITS[match["limit_unit"]]
+            assert self.value(match, "limit") == pytest.approx(self.truth.standard, abs=0.5001 * last)
 
     def detail(self, text: str) -> None:
         """Every sentence of the detail, and those that have to be there."""

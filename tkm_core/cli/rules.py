@@ -68,15 +68,12 @@ def _travel(
 
 def cut_to_streets(arguments: argparse.Namespace, residents: "Residents", rules: "Rules") -> "Residents":
     """The residents near the streets, if that was asked for; prints how many were left out."""
-    from tkm_core.planning import AlongStreets
-
     if not arguments.cut_to_streets:
         return residents
-    along = rules.travel if isinstance(rules.travel, AlongStreets) else None
-    if along is None:
+    if not arguments.streets:
         msg = "--cut-to-streets needs the road file: give it with --streets."
         raise ValueError(msg)
-    kept = along.cut(residents)
+    kept = rules.travel.cut(residents)
     say(f"Near the streets: {kept.weights.sum():,.0f} of {residents.weights.sum():,.0f} people.")
     return kept
 

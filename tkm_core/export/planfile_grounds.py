@@ -6,7 +6,7 @@ import numpy as np
 import shapely
 
 from tkm_core.arrays import Floats, Ints
-from tkm_core.planning import AlongStreets, ByTable, Grounds, Known, Rules
+from tkm_core.planning import Grounds, Known, Rules
 from tkm_core.residents import Residents, Zones
 
 LONGEST, MOST_REMARKS = 1_000, 20  # characters of a remark, and remarks
@@ -116,8 +116,8 @@ def check_places(lonlat: Floats, residents: Residents, rules: Rules) -> None:
     corners = [residents.lonlat]
     if rules.sites is not None:
         corners.append(rules.sites.lonlat)
-    if isinstance(rules.travel, AlongStreets):
-        corners.append(rules.travel.streets.lonlat)
+    if rules.travel.places is not None:
+        corners.append(rules.travel.places)
     if rules.only_in is not None:
         corners.append(np.reshape(rules.only_in.shape.bounds, (2, 2)))
     low = np.min([each.min(axis=0) for each in corners], axis=0)
@@ -151,12 +151,7 @@ def _known(stored: Any, residents: Residents, rules: Rules) -> Known | None:
             raise ValueError(FORBIDDEN)
         if sites.capacity is not None:
             own[on_site] = sites.capacity[number[on_site]]
-    table = None
-    if not rules.straight:
-        columns = None
-        if isinstance(rules.travel, ByTable):
-            columns = np.where(on_site, number, rules.travel.columns(residents, lonlat)[0])
-        table = rules.travel.table(residents, lonlat, columns=columns)
+    table = None if rules.straight else rules.travel.table(residents, lonlat, columns=number)
     return Known(lonlat, table, number, own)
 
 

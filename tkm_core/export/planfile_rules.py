@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import shapely
 
-from tkm_core.planning import STRAIGHT, AlongStreets, Rules, Travel
+from tkm_core.planning import Rules, Travel, check_written_travel, restored_travel, written_travel
 from tkm_core.residents import MOST_SITES, Sites, Zones, from_wkb
 from tkm_core.sites import Capacity
 
@@ -14,16 +14,9 @@ MOST_ZONES, LONGEST = 5_000, 200
 
 def written_rules(rules: Rules) -> dict[str, Any]:
     """Rules as plain types."""
-    travel = rules.travel
-    kind = "straight" if rules.straight else "streets" if isinstance(travel, AlongStreets) else "table"
     sites = rules.sites
     return {
-        "travel": {
-            "kind": kind,
-            "unit": travel.unit,
-            "fingerprint": travel.fingerprint,
-            "words": travel.sentence,
-        },
+        "travel": written_travel(rules.travel),
         "sites": None
         if sites is None
         else {
@@ -43,14 +36,7 @@ def written_rules(rules: Rules) -> dict[str, Any]:
 
 def checked_rules(stored: Any) -> dict[str, Any]:
     """Check the rules in a file by restoring them once; errors are passed to the caller."""
-    travel = stored["travel"]
-    if travel["kind"] not in ("straight", "streets", "table") or travel["unit"] not in ("m", "min"):
-        msg = "how distances are measured is unknown"
-        raise ValueError(msg)
-    for word in ("fingerprint", "words"):
-        if not isinstance(travel[word], str):
-            msg = f"{word} is not text"
-            raise TypeError(msg)
+    check_written_travel(stored["travel"])
     _sites(stored["sites"])
     for side in ("only_in", "not_in"):
         _zones(stored[side])
@@ -69,17 +55,7 @@ def restored_rules(stored: dict[str, Any], travel: Travel | None) -> Rules:
     ValueError
         If the plan needs streets or a table, and they are missing or different.
     """
-    told = stored["travel"]
-    way: Travel = STRAIGHT
-    if told["kind"] != "straight":
-        words = " ".join(told["words"].split())[:LONGEST]
-        if travel is None:
-            msg = f"This plan file needs the streets or the table its plan was measured by. {words} Give them, too."
-            raise ValueError(msg)
-        if travel.fingerprint != told["fingerprint"]:
-            msg = f"These are not the streets or the table the plan was measured by. {words}"
-            raise ValueError(msg)
-        way = travel
+    way = restored_travel(stored["travel"], travel)
     zones = [_zones(stored[side]) for side in ("only_in", "not_in")]
     return Rules(way, _sites(stored["sites"]), zones[0], zones[1], _capacity(stored), stored["equal_groups"])
 

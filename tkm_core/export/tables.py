@@ -16,7 +16,7 @@ from pyproj.exceptions import CRSError
 from tkm_core.arrays import Floats, Ints
 from tkm_core.evaluation import Trips, compare_trips
 from tkm_core.export.pieces import Pieces
-from tkm_core.planning import AlongStreets, Plan, catchments, stands_in
+from tkm_core.planning import Plan, catchments, stands_in
 
 WGS84 = CRS.from_epsg(4326)
 TABLES = ("facilities", "allocations", "areas")
@@ -183,7 +183,7 @@ def layers(
         "facilities": facilities(plan, i, crs=crs),
         "who_goes_where": _allocated_with_own(plan, i, crs),
         "service_areas": service_areas(plan, i, crs=crs),
-        **({"catchments": reached(plan, i, crs=crs)} if isinstance(plan.rules.travel, AlongStreets) else {}),
+        **({"catchments": reached(plan, i, crs=crs)} if plan.rules.travel.has_catchments else {}),
     }
 
 

@@ -15,7 +15,7 @@ import shapely
 from tkm_core.arrays import Floats
 from tkm_core.figures.live_place import live_roads
 from tkm_core.figures.maps import MapGround
-from tkm_core.planning import AlongStreets, Plan
+from tkm_core.planning import Plan
 
 MOST_CANDIDATES = 3_000  # the most candidate sites that are drawn
 FINEST = 65_535  # steps from 0 to the largest distance
@@ -101,8 +101,8 @@ def farthest_ways(plan: Plan, farthest: Sequence[Sequence[Any]]) -> list[Any] | 
     farthest : sequence
         For every setting, the resident's position, their facility and a label.
     """
-    travel = getattr(rules_of(plan), "travel", None)
-    if not isinstance(travel, AlongStreets):
+    travel = plan.rules.travel
+    if travel.drawn_streets is None:
         return None
     known: dict[tuple[Any, ...], list[Any]] = {}
     ways: list[list[Any] | None] = []
@@ -113,19 +113,18 @@ def farthest_ways(plan: Plan, farthest: Sequence[Sequence[Any]]) -> list[Any] | 
         site = plan.centers_lonlat(i)[by].tolist()
         key = (*home, *site)
         if key not in known:
-            known[key] = np.round(
-                travel.streets.route([home], [site], direction=travel.direction).lonlat, 5
-            ).tolist()
+            way = travel.route([home], [site])
+            known[key] = np.round([home, site] if way is None else way, 5).tolist()
         ways.append(known[key])
     return ways
 
 
 def street_ground(plan: Plan, ground: MapGround) -> bytes | None:
     """The streets of a plan as the background of its map; None if it has none."""
-    travel = plan.rules.travel
-    if not isinstance(travel, AlongStreets):
+    streets = plan.rules.travel.drawn_streets
+    if streets is None:
         return None
-    streets, pixel = travel.streets, ground.view.metres_wide / 690
+    pixel = ground.view.metres_wide / 690
     return live_roads(streets.lines(simplify=pixel / 3), areas=streets.areas, credit=streets.attribution)
 
 

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from tkm_core.arrays import Floats, Ints
 from tkm_core.figures.live_place import rank_of
 from tkm_core.figures.svg import Sheet, line, text
-from tkm_core.planning import AlongStreets, Plan
+from tkm_core.planning import Plan
 from tkm_core.streets import Areas, Lines
 
 WIDTHS = (1.8, 1.2, 0.6)  # pixels: main roads, roads, streets; paths are not drawn
@@ -25,10 +25,10 @@ def street_parts(plan: Plan, sheet: Sheet) -> list[str]:
     list of str
         SVG.
     """
-    travel, colors = plan.rules.travel, sheet.look.palette
-    if not isinstance(travel, AlongStreets):
+    streets, colors = plan.rules.travel.drawn_streets, sheet.look.palette
+    if streets is None:
         return []
-    streets, parts = travel.streets, []
+    parts = []
     if streets.areas is not None:
         for kind, fill in (("park", colors.park), ("water", colors.water)):
             way = _rings(streets.areas, kind, sheet)
@@ -50,10 +50,8 @@ def credit_parts(plan: Plan, sheet: Sheet) -> list[str]:
 
 def way_along(plan: Plan, home: Floats, site: Floats, sheet: Sheet, width: float) -> str:
     """The line between a home and its facility: along the streets, or straight if there are none."""
-    travel = plan.rules.travel
-    ends: Floats = np.array([site, home])
-    if isinstance(travel, AlongStreets):
-        ends = travel.streets.route(home, site, direction=travel.direction).lonlat
+    way = plan.rules.travel.route(home, site)
+    ends: Floats = np.array([site, home]) if way is None else way
     return line(sheet.at(ends), sheet.look.palette.ink, width, dash="5 4")
 
 

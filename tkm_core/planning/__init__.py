@@ -33,7 +33,18 @@ from tkm_core.planning.rules import FREE, Rules
 from tkm_core.planning.serving import Known, Serving
 from tkm_core.planning.side_by_side import Comparison, compare_methods
 from tkm_core.planning.standard import usual_standard
-from tkm_core.planning.travel import STRAIGHT, AlongStreets, ByTable, StraightLines, Travel, UncoveredError
+from tkm_core.planning.travel import (
+    STRAIGHT,
+    WAYS,
+    AlongStreets,
+    ByTable,
+    StraightLines,
+    Travel,
+    UncoveredError,
+    check_written_travel,
+    restored_travel,
+    written_travel,
+)
 from tkm_core.planning.two_plans import Move, moves, one_setting, same_facilities
 from tkm_core.planning.what_if import moved
 
@@ -48,6 +59,7 @@ __all__ = [
     "PLAN_T",
     "STRAIGHT",
     "TODAY",
+    "WAYS",
     "AlongStreets",
     "ByStraightLines",
     "ByTable",
@@ -78,6 +90,7 @@ __all__ = [
     "by_group",
     "by_straight_lines",
     "catchments",
+    "check_written_travel",
     "compare_counts",
     "compare_methods",
     "compared_as_usual",
@@ -101,6 +114,7 @@ __all__ = [
     "one_setting",
     "place_names",
     "put_where_allowed",
+    "restored_travel",
     "rounded_row",
     "same_facilities",
     "sampled",
@@ -112,4 +126,5 @@ __all__ = [
     "stands_in",
     "usual_reference",
     "usual_standard",
+    "written_travel",
 ]

@@ -7,7 +7,6 @@ from scipy.spatial.distance import cdist
 
 from tkm_core.arrays import Floats
 from tkm_core.planning.rules import Rules
-from tkm_core.planning.travel import AlongStreets
 from tkm_core.residents import Residents
 
 
@@ -39,8 +38,8 @@ def put_where_allowed(lonlat: Floats, residents: Residents, rules: Rules) -> Flo
     """
     if rules.sites is not None:
         spots, alone = rules.sites.lonlat, True
-    elif isinstance(rules.travel, AlongStreets):
-        spots, alone = rules.travel.streets.lonlat, False
+    elif rules.travel.places is not None:
+        spots, alone = rules.travel.places, False
     else:
         return lonlat
     spots = spots[rules.allows(spots)]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import shapely
 
 from tkm_core.planning.plan import Plan
-from tkm_core.planning.travel import AlongStreets
 
 MINUTES = (5.0, 10.0, 15.0, 20.0)
 
@@ -74,23 +73,15 @@ def catchments(
     [(5.0, 70.0), (15.0, 90.0)]
     """
     travel, home = plan.rules.travel, plan.residents
-    if not isinstance(travel, AlongStreets):
-        msg = "Catchments follow streets, and this plan is not measured along any: give streets."
-        raise ValueError(msg)  # noqa: TRY004  a plan without streets is not a wrong type
     lonlat = plan.centers_lonlat(i)
     if facility is not None:
         if not 0 <= facility < len(lonlat):
             msg = f"There is no facility {facility} (counted from 0): the plan has {len(lonlat)}."
             raise ValueError(msg)
         lonlat = lonlat[facility : facility + 1]
-    streets = travel.streets
-    joined = streets.join(lonlat)
-    nearest = streets.travel_times(travel.joined(home), joined, direction=travel.direction).min(axis=1)
-    # where people can come from in time, or where the facility's staff can get to
-    outwards = "back" if travel.direction == "there" else "there"
     total = home.weights.sum()
     found = []
-    for one in streets.catchments(joined, minutes, direction=outwards):
+    for one, nearest in travel.reached(home, lonlat, minutes):
         people = float(home.weights[nearest <= one.minutes].sum())
         found.append(Reached(one.minutes, people, float(people / total), one.metres / 1000, one.shape))
     return found

@@ -12,7 +12,6 @@ from tkm_core.planning.making import make_plan
 from tkm_core.planning.plan import Plan
 from tkm_core.planning.reference import AVERAGE, Reference
 from tkm_core.planning.rules import FREE, Rules
-from tkm_core.planning.travel import ByTable
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents
 from tkm_core.wording import counted
@@ -65,7 +64,7 @@ def sampled(residents: Residents, most: int = SAMPLE, seed: int = 0, *, rules: R
     >>> len(sampled(load_sample("generated", n=500), most=100))
     100
     """
-    if len(residents) <= most or rules.limited or rules.equal_groups or isinstance(rules.travel, ByTable):
+    if len(residents) <= most or rules.limited or rules.equal_groups or not rules.travel.any_origin:
         return residents
     chance = residents.weights / residents.weights.sum()
     drawn = np.random.default_rng(seed).choice(len(residents), most, p=chance)

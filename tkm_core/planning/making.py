@@ -18,7 +18,6 @@ from tkm_core.planning.placing import Placed, Task, place_nothing, place_on_map
 from tkm_core.planning.plan import NONE_EXISTING, Plan
 from tkm_core.planning.reference import AVERAGE, TODAY, usual_reference
 from tkm_core.planning.rules import Rules, as_rules
-from tkm_core.planning.travel import ByTable
 from tkm_core.progress import Progress, never_falling, part
 from tkm_core.residents import Existing, Report, Residents, load_residents, scaled_sites
 from tkm_core.sites import Capacity
@@ -207,11 +206,10 @@ def _under_rules(task: Task) -> Placed:
 
 
 def at_columns(given: Floats, pinned: int, rules: Rules, residents: Residents) -> Floats:
-    """Move pinned facilities to the nearest place of a travel table, which knows no others."""
-    if not isinstance(rules.travel, ByTable) or not 0 < pinned <= len(given):
+    """Move pinned facilities to the nearest places to which the way of travelling can measure."""
+    if not 0 < pinned <= len(given):
         return given
-    column, _ = rules.travel.columns(residents, given[-pinned:])
-    return np.concatenate([given[:-pinned], rules.travel.lonlat[column]])
+    return np.concatenate([given[:-pinned], rules.travel.moved(residents, given[-pinned:])])
 
 
 def most_facilities(residents: Residents, limit: int) -> int:

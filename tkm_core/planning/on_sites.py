@@ -14,9 +14,9 @@ from tkm_core.planning.baseline import kmeans_sites
 from tkm_core.planning.dial import site_stops
 from tkm_core.planning.grounds import Grounds
 from tkm_core.planning.placing import Placed, Task, measured_path
-from tkm_core.planning.serving import SAME_PLACE, Known, Serving, unreachable
+from tkm_core.planning.serving import Known, Serving, unreachable
 from tkm_core.planning.trade_off import gather
-from tkm_core.planning.travel import AlongStreets, ByTable
+from tkm_core.planning.travel import SAME_PLACE
 from tkm_core.progress import part
 from tkm_core.residents import Residents
 from tkm_core.sites import UnreachableError, distance_scale, lattice, site_path
@@ -25,7 +25,6 @@ from tkm_core.wording import counted
 ENTRIES = 20_000_000  # the most entries of a table of residents and candidates; more residents are merged into cells
 LATTICE = 800  # about how many allowed points, if there are both zones and limited room
 SAME = 0.002  # relative: settings whose average and longest trips differ by less count as one
-OFF_COLUMN = 50.0  # metres: an existing facility farther from every place of a table is not in it
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,30 +163,23 @@ def spots_for(task: Task, fixed: Floats) -> Spots:
             of = f"{out:,} of {counted(len(sites), 'candidate site')} {'lies' if out == 1 else 'lie'}"
             remarks = (f"{of} where the zones allow no facility, and cannot be chosen.",)
         spots = Spots(sites.lonlat[number], number, own[number], "these sites", remarks)
-        if isinstance(rules.travel, AlongStreets):
-            remarks += on_streets.far_places(rules.travel, sites.lonlat[number], "candidate site")
-            spots = replace(spots, remarks=remarks + on_streets.far_people(rules.travel, task.residents))
-    elif isinstance(rules.travel, AlongStreets):
-        lonlat, junction = on_streets.junctions(
-            task, rules.travel, max(200, min(2_000, ENTRIES // len(task.residents)))
-        )
+        remarks += rules.travel.remarks(task.residents, spots.lonlat)
+        spots = replace(spots, remarks=remarks)
+    elif rules.travel.places is not None:
+        most = max(200, min(2_000, ENTRIES // len(task.residents)))
+        lonlat, junction = on_streets.junctions(task, rules.travel.places, most)
         among = (
             f"the {counted(len(lonlat), 'junction')} that were compared"
             if len(lonlat) > 1
             else "the only junction"
         )
         spots = Spots(lonlat, np.full(len(lonlat), -1), np.full(len(lonlat), np.inf), among,
-                      on_streets.far_people(rules.travel, task.residents), junction)  # fmt: skip
+                      rules.travel.remarks(task.residents), junction)  # fmt: skip
     else:
         spots = _lattice(task)
     if not len(fixed):
         return spots
-    if isinstance(rules.travel, ByTable):
-        columns, _ = rules.travel.columns(task.residents, fixed)
-        return spots.without(np.flatnonzero(np.isin(spots.number, columns)))
-    home = task.residents
-    apart = cKDTree(home.lonlat_to_xy(fixed)).query(home.lonlat_to_xy(spots.lonlat))[0]
-    return spots.without(np.flatnonzero(apart <= SAME_PLACE))
+    return spots.without(rules.travel.taken(task.residents, spots.lonlat, spots.number, fixed))
 
 
 def _lattice(task: Task) -> Spots:
@@ -225,7 +217,7 @@ def _lattice(task: Task) -> Spots:
 def _crowd(task: Task, columns: int) -> tuple[Residents, Floats, bool]:
     """Residents and how much each counts; cells instead if the table would be too large and is not the planner's."""
     home, most = task.residents, max(2_000, ENTRIES // columns)
-    if len(home) <= most or isinstance(task.rules.travel, ByTable):
+    if len(home) <= most or not task.rules.travel.any_origin:
         return home, task.people, False
     cells = gather(home.xy, task.people, most)
     lived = cells.weights > 0
@@ -242,16 +234,7 @@ def table_for(task: Task, crowd: Residents, spots: Spots, fixed: Floats, start: 
     to_spots = travel.table(crowd, spots.lonlat, columns=columns, dtype=kind, progress=report)
     if not len(fixed):
         return to_spots
-    if isinstance(travel, ByTable):
-        which, apart = travel.columns(crowd, fixed)
-        if (apart > OFF_COLUMN).any():
-            number = int(np.argmax(apart > OFF_COLUMN)) + 1
-            msg = (
-                f"Your travel table has no column for existing facility {number}: no place of the table is within "
-                f"{OFF_COLUMN:g} m of it. Add it to the table."
-            )
-            raise ValueError(msg)
-        return np.concatenate([to_spots, travel.table(crowd, fixed, columns=which)], axis=1)
+    travel.check_existing(crowd, fixed)
     return np.concatenate([to_spots, travel.table(crowd, fixed, dtype=kind)], axis=1)
 
 
@@ -282,16 +265,7 @@ def _stand(task: Task, chosen: _Chosen, fixed: Floats, scale: float, usual: Floa
     new = np.searchsorted(used, chosen.sites[:, : task.k])
     kept = np.broadcast_to(np.arange(len(used), len(lonlat)), (len(new), len(fixed)))
     places = np.concatenate([new, kept], axis=1)
-    travel, table = task.rules.travel, None
-    if not task.rules.straight:
-        columns = None
-        if isinstance(travel, ByTable):
-            columns = np.append(
-                number[: len(used)], travel.columns(task.residents, fixed)[0] if len(fixed) else []
-            )
-        table = travel.table(
-            task.residents, lonlat, columns=None if columns is None else columns.astype(np.int64)
-        )
+    table = None if task.rules.straight else task.rules.travel.table(task.residents, lonlat, columns=number)
     spot = task.scaled(lonlat)
     spot[len(used) :] = task.fixed
     known = Known(lonlat, table, number, own)

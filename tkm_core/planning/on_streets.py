@@ -7,61 +7,33 @@ import numpy as np
 from tkm_core.arrays import Bools, Floats, Ints
 from tkm_core.clustering import city_cost
 from tkm_core.planning.placing import Task
-from tkm_core.planning.travel import AlongStreets
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents
-from tkm_core.wording import counted, listed
 
-NAMED = 3  # places named in a remark
 ROUNDS = 200  # the most moves from junction to junction in one plan
 LOWER = 1e-9  # relative: smaller gains do not count
 
 
-def junctions(task: Task, travel: AlongStreets, at_most: int) -> tuple[Floats, Ints]:
+def junctions(task: Task, places: Floats, at_most: int) -> tuple[Floats, Ints]:
     """Positions and indices of junctions near people that the zones allow, thinned out."""
-    streets, joined = travel.streets, travel.joined(task.residents)
+    rules = task.rules
     chosen = np.empty(0, np.int64)
     wide = at_most
     while True:
-        near = streets.candidates(joined, task.residents.weights, at_most=wide)
-        good = near[task.rules.allows(streets.lonlat[near])]
+        near = rules.travel.candidates(task.residents, wide)
+        good = near[rules.allows(places[near])]
         if len(good) <= at_most:
             chosen = good
-        if len(good) > at_most or len(near) < wide or not task.rules.zoned:
+        if len(good) > at_most or len(near) < wide or not rules.zoned:
             break
         wide *= 2
     if not len(chosen):
-        anywhere = np.flatnonzero(task.rules.allows(streets.lonlat))
+        anywhere = np.flatnonzero(rules.allows(places))
         chosen = anywhere[:: -(-len(anywhere) // at_most) or 1]
     if not len(chosen):
         msg = "The zones leave no junction of the streets. Change the zones."
         raise ValueError(msg)
-    return streets.lonlat[chosen], chosen
-
-
-def far_people(travel: AlongStreets, residents: Residents) -> tuple[str, ...]:
-    """A remark on those who live far from any street."""
-    far = travel.joined(residents).far()
-    far = far[residents.weights[far] > 0]
-    if not len(far):
-        return ()
-    number = round(float(residents.weights[far].sum()))
-    people = f"{counted(number, 'person', 'people')} at {counted(len(far), 'place')}"
-    live = "lives" if number == 1 else "live"
-    named = ""
-    if residents.ids is not None:
-        names = [" ".join(str(residents.ids[row]).split())[:60] for row in far[:NAMED].tolist()]
-        named = f" ({listed([*names, f'{len(far) - NAMED:,} more'] if len(far) > NAMED else names)})"
-    begins = "their trip begins with a straight line to the nearest one"
-    return (f"{people}{named} {live} more than 300 m from any street; {begins}.",)
-
-
-def far_places(travel: AlongStreets, lonlat: Floats, what: str) -> tuple[str, ...]:
-    """A remark on sites far from any street."""
-    far = travel.streets.far(lonlat)
-    if not len(far):
-        return ()
-    return (f"{counted(len(far), what)} {'is' if len(far) == 1 else 'are'} more than 300 m from any street.",)
+    return places[chosen], chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,22 +94,22 @@ def refined(
         if values[best] < values[tuple(plans[i])] * (1 - LOWER):
             plans[i] = list(best)
         cost[i] = values[tuple(plans[i])]
-    numbered = _numbered(plans, ways.travel.streets.junctions_xy)
+    numbered = _numbered(plans, task.residents.lonlat_to_xy(ways.places))
     used = np.unique(numbered)
     new = np.searchsorted(used, numbered)
     fixed = np.broadcast_to(
         np.arange(len(used), len(used) + sites.shape[1] - k), (len(new), sites.shape[1] - k)
     )
-    return Refined(ways.travel.streets.lonlat[used], np.concatenate([new, fixed], axis=1), cost)
+    return Refined(ways.places[used], np.concatenate([new, fixed], axis=1), cost)
 
 
 class _Ways:
     """Travel from every resident to junctions, looked up in the table or measured and cached."""
 
     def __init__(self, task: Task, crowd: Residents, junction: Ints, table: Floats) -> None:
-        travel = task.rules.travel
-        assert isinstance(travel, AlongStreets)  # noqa: S101 - junctions are of streets
-        self.travel, self.crowd, self.table, self.rules = travel, crowd, table, task.rules
+        assert task.rules.travel.places is not None  # noqa: S101 - junctions are among them
+        self.travel, self.crowd, self.table, self.rules = task.rules.travel, crowd, table, task.rules
+        self.places = task.rules.travel.places
         self.column = {int(number): place for place, number in enumerate(junction)}
         self.measured: dict[int, Floats] = {}
         self.around: dict[int, list[int]] = {}
@@ -146,8 +118,7 @@ class _Ways:
         """Measure the travel to junctions that are not known yet."""
         new = [one for one in dict.fromkeys(wanted) if one not in self.column and one not in self.measured]
         if new:
-            places = self.travel.streets.at_junctions(new)
-            ways = self.travel.table(self.crowd, places, dtype=np.float32)
+            ways = self.travel.to_places(self.crowd, np.array(new), np.float32)
             self.measured.update(zip(new, np.ascontiguousarray(ways.T), strict=True))
 
     def to(self, junction: int) -> Floats:
@@ -167,8 +138,8 @@ class _Ways:
     def neighbours(self, junction: int) -> list[int]:
         """The neighbouring junctions that the zones allow."""
         if junction not in self.around:
-            near = self.travel.streets.neighbours([junction])
-            self.around[junction] = near[self.rules.allows(self.travel.streets.lonlat[near])].tolist()
+            near = self.travel.neighbours(junction)
+            self.around[junction] = near[self.rules.allows(self.places[near])].tolist()
         return self.around[junction]
 
 

@@ -15,7 +15,6 @@ from tkm_core.planning.grounds import Grounds
 from tkm_core.planning.rules import Rules
 from tkm_core.planning.serving import Known, Serving
 from tkm_core.planning.trade_off import gather
-from tkm_core.planning.travel import AlongStreets, ByTable
 from tkm_core.progress import Progress, part
 from tkm_core.residents import Residents
 from tkm_core.sites import capacity_path, distance_scale, zone_path
@@ -62,8 +61,7 @@ class Task:
     prove: float = 0.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.rules.travel, AlongStreets):
-            self.rules.travel.check(self.residents)
+        self.rules.travel.check(self.residents)
 
     def settings(self, stops: Callable[[], Floats]) -> tuple[Floats, Bools]:
         """The settings of the dial, and which of them were asked for."""
@@ -121,8 +119,7 @@ def place_nothing(task: Task) -> Placed:
     table, own = None, np.full(len(lonlat), np.inf)
     scale = home.scale
     if not rules.straight:
-        columns = rules.travel.columns(home, lonlat)[0] if isinstance(rules.travel, ByTable) else None
-        table = rules.travel.table(home, lonlat, columns=columns)
+        table = rules.travel.table(home, lonlat)
         scale = distance_scale(table, task.people)
     known = Known(lonlat, table, np.full(len(lonlat), -1), own)
     grounds = Grounds(scale, known, np.arange(len(lonlat))[None], made="what stays open")

@@ -5,20 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from tkm_core.arrays import Bools, Floats
-from tkm_core.planning.travel import STRAIGHT, AlongStreets, ByTable, Travel, shown
+from tkm_core.planning.travel import NEEDS_SITES, STRAIGHT, Travel, as_travel, shown
 from tkm_core.residents import Residents, Sites, Zones, load_sites
-from tkm_core.sites import Capacity, TravelTable
+from tkm_core.sites import Capacity
 from tkm_core.wording import counted, listed
-
-if TYPE_CHECKING:
-    from tkm_core.streets import Streets
 
 NAMED = 4  # zones named in a sentence
 
@@ -59,9 +56,8 @@ class Rules:
     equal_groups: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.travel, ByTable) and self.sites is None:
-            msg = "A travel table needs the candidate sites that its columns stand for: give sites, too."
-            raise ValueError(msg)
+        if self.travel.needs_sites and self.sites is None:
+            raise ValueError(NEEDS_SITES)
         if self.capacity is not None:
             self.capacity.limits(1, math.inf)
         if self.limited and self.equal_groups:
@@ -81,9 +77,7 @@ class Rules:
     @property
     def where_words(self) -> str:
         """Where facilities have to stand, in short: "on sites", "on junctions"; "" for anywhere."""
-        if self.sites is not None:
-            return "on sites"
-        return "on junctions" if isinstance(self.travel, AlongStreets) else ""
+        return self.travel.where_words if self.sites is None else "on sites"
 
     @property
     def zoned(self) -> bool:
@@ -276,16 +270,8 @@ def as_rules(
             msg = "Give either rules or the single rules (sites, streets, travel, zones, capacity), not both."
             raise ValueError(msg)
         return rules
-    if streets is not None and travel is not None:
-        msg = "Distances are measured along streets or by a table, not both: give streets or travel."
-        raise ValueError(msg)
     spots = None if sites is None else _sites(sites, residents)
-    if streets is not None:
-        way: Travel = streets if isinstance(streets, AlongStreets) else AlongStreets(_streets(streets))
-    elif travel is not None:
-        way = _table(travel, spots, fixed_lonlat)
-    else:
-        way = STRAIGHT
+    way = as_travel(streets, travel, spots, fixed_lonlat)
     zones = [None if one is None else Zones.of(one) for one in (only_in, not_in)]
     limits = capacity if capacity is None or isinstance(capacity, Capacity) else Capacity(_number(capacity))
     return Rules(way, spots, zones[0], zones[1], limits, equal_groups)
@@ -306,25 +292,3 @@ def _sites(sites: Any, residents: Residents) -> Sites:
     if isinstance(sites, np.ndarray) or (isinstance(sites, Sequence) and not isinstance(sites, str | bytes)):
         return Sites(np.asarray(sites, dtype=np.float64))
     return load_sites(sites, residents)
-
-
-def _streets(streets: Any) -> "Streets":
-    """Streets, read from a file if needed."""
-    from tkm_core.streets import Streets, load_streets
-
-    return streets if isinstance(streets, Streets) else load_streets(streets)
-
-
-def _table(travel: Any, sites: Sites | None, fixed: Floats) -> Travel:
-    """A travel table for the sites, and for the existing facilities if it has columns for them."""
-    if not isinstance(travel, TravelTable):
-        if hasattr(travel, "table"):
-            return travel
-        msg = "travel must be a table from read_travel, which needs the names of residents and sites and the unit."
-        raise ValueError(msg)
-    if sites is None:
-        msg = "A travel table needs the candidate sites that its columns stand for: give sites, too."
-        raise ValueError(msg)
-    wide = travel.values.shape[1]  # noqa: PD011 - of a travel table, not of pandas
-    places = np.concatenate([sites.lonlat, fixed]) if wide == len(sites) + len(fixed) else sites.lonlat
-    return ByTable.of(travel, places)

@@ -12,11 +12,11 @@ from tkm_core.arrays import Bools, Floats, Ints
 from tkm_core.clustering import served
 from tkm_core.evaluation import Evaluation, Trips, evaluate, evaluate_distances
 from tkm_core.planning.rules import FREE, Rules
+from tkm_core.planning.travel import SAME_PLACE
 from tkm_core.residents import Residents
 from tkm_core.sites import Capacity, UnreachableError, share_out
 from tkm_core.wording import counted, listed
 
-SAME_PLACE = 0.5  # metres: places nearer to each other than this are the same
 NAMED = 5  # residents named in a message
 ROUNDING = 1e-12  # share of a place's people that is rounding, not people
 NOBODY: Ints = np.empty(0, np.int64)

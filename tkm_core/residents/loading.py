@@ -144,6 +144,13 @@ def load_residents(
         frame = as_frame(file)
         if frame is not None:
             return understand(read_frame(frame), name or "residents", frame.index)
+        rows = file if isinstance(file, list | tuple) else ()  # or the parts of a shapefile
+        if isinstance(file, np.ndarray) or any(isinstance(row, list | tuple | float | int) for row in rows):
+            msg = (
+                "Plain numbers do not say which columns are longitude and latitude. Residents.from_lonlat(array) takes "
+                "degrees, longitude first; run_method takes any array."
+            )
+            raise ResidentsError(msg)
         with open_source(file, name=name, layer=layer) as source:
             if source.kind in STREETS:
                 msg = (

@@ -74,10 +74,7 @@ def take(file: Any, name: str | None) -> Source:
         if isinstance(data, str):
             data = data.encode()
         return Source(name or PurePosixPath(str(getattr(file, "name", "upload"))).name, bytes(data))
-    msg = (
-        f"A table or a file is needed, not {type(file).__name__}: a DataFrame or GeoDataFrame, a path, bytes or an "
-        "uploaded file. Residents.from_lonlat(array) takes degrees, longitude first; run_method takes any array."
-    )
+    msg = f"A path, bytes or an uploaded file is needed, not {type(file).__name__}."
     raise ResidentsError(msg)
 
 

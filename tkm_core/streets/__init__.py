@@ -8,7 +8,7 @@ from tkm_core.streets.model import Streets
 from tkm_core.streets.network import Network, check_network
 from tkm_core.streets.reach import Catchment, Route
 from tkm_core.streets.report import StreetsReport
-from tkm_core.streets.rules import StreetsError, load_rules, modes
+from tkm_core.streets.rules import StreetsError, load_rules, mode_words, modes
 from tkm_core.streets.samples import sample_streets
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "load_areas",
     "load_rules",
     "load_streets",
+    "mode_words",
     "modes",
     "sample_streets",
 ]

@@ -43,7 +43,7 @@ def load_streets(
     file : path, bytes, file-like or list of these
         An OpenStreetMap extract (.osm.pbf, .osm, .osm.gz), or a layer of lines: GeoPackage, shapefile (zipped, or
         the parts in a list), GeoJSON. Lines of a layer are connected where they share a vertex.
-    mode : {"walk", "bicycle", "car"}
+    mode : str
         How people travel. The file rules.toml says who may use which street, in which direction and how fast.
     rules : path or mapping, optional
         Changes to rules.toml, in the same form.
@@ -147,4 +147,5 @@ def _build(ways: Ways, rules: Rules, name: str, areas: Areas | None, progress: P
         class_names=tuple(ways.class_names),
         report=report,
         areas=areas,
+        words=rules.words,
     )

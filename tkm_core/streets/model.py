@@ -18,7 +18,7 @@ from tkm_core.streets.network import Network
 from tkm_core.streets.osm import ATTRIBUTION, TITLE
 from tkm_core.streets.places import near_people, neighbours, thin_out
 from tkm_core.streets.report import StreetsReport
-from tkm_core.streets.rules import StreetsError
+from tkm_core.streets.rules import StreetsError, mode_words
 from tkm_core.streets.travel import DIRECTIONS, Graph, cost_table, make_graph
 
 
@@ -32,7 +32,9 @@ class Streets:
     Attributes
     ----------
     mode : str
-        "walk", "bicycle" or "car".
+        A mode of rules.toml: "walk".
+    mode_words : str
+        How people travel: "on foot".
     name : str
         Name of the file.
     network : Network
@@ -55,9 +57,11 @@ class Streets:
         class_names: tuple[str, ...],
         report: StreetsReport,
         areas: Areas | None = None,
+        words: str = "",
     ) -> None:
         self.network = network
         self.mode = mode
+        self.mode_words = words or mode_words().get(mode, mode)
         self.name = name
         self.pace = pace
         self.class_names = class_names

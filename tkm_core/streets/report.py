@@ -14,7 +14,7 @@ class StreetsReport:
     file_format : str
         "OpenStreetMap (.osm.pbf)", "GeoPackage" ...
     mode : str
-        "walk", "bicycle" or "car".
+        A mode of rules.toml: "walk".
     ways_read, ways_used : int
         Streets in the file, and those open to the mode.
     junctions, edges : int

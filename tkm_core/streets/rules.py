@@ -48,6 +48,22 @@ def modes() -> tuple[str, ...]:
     return tuple(_own_table()["modes"])
 
 
+def mode_words() -> dict[str, str]:
+    """The modes of travel in the table, each with its words.
+
+    Examples
+    --------
+    >>> mode_words()
+    {'walk': 'on foot', 'bicycle': 'by bicycle', 'car': 'by car'}
+    """
+    return {mode: _words(mode, row) for mode, row in _own_table()["modes"].items()}
+
+
+def _words(mode: str, row: Mapping[str, Any]) -> str:
+    """The words of a mode: those of its row, or its name."""
+    return str(row.get("words", f"by {mode}"))[:40]
+
+
 @dataclass
 class Rules:
     """The rules of one mode of travel.
@@ -55,7 +71,9 @@ class Rules:
     Attributes
     ----------
     mode : str
-        "walk", "bicycle" or "car".
+        One of the modes of the table: "walk".
+    words : str
+        How people travel: "on foot".
     table : dict
         The whole table, as in rules.toml.
     unknown_limits : Counter
@@ -69,7 +87,10 @@ class Rules:
     unknown_limits: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        own = self.table["modes"][self.mode]
+        row = self.table["modes"][self.mode]
+        self._like = row.get("like", self.mode)
+        own = {**self.table["modes"][self._like], **row}
+        self.words = _words(self.mode, row)
         values = {word: set(entries) for word, entries in self.table["values"].items()}
         self.speed = float(own["speed"])
         self.pace = float(self.table["modes"]["walk"]["speed"])
@@ -94,13 +115,17 @@ class Rules:
         street = self._classes.get(tags.get("highway", ""))
         if street is None or (tags.get("area") == "yes" and not self.areas):
             return 0.0, 0.0
-        stated = street.get(self.mode, False)
+        stated = self.stated(street)
         if not self._may_pass(tags, stated is not False):
             return 0.0, 0.0
         usual = self.speed if isinstance(stated, bool) else float(stated)
         forward, backward = self._directions(tags, one_way=bool(street.get("oneway", False)))
         ahead, back = (self._limit(tags, side) or usual for side in ("forward", "backward"))
         return (ahead if forward else 0.0), (back if backward else 0.0)
+
+    def stated(self, street: Mapping[str, Any]) -> Any:
+        """The speed of the mode in a class of streets, or whether it may use it; that of the mode it is like."""
+        return street.get(self.mode, street.get(self._like, False))
 
     def _may_pass(self, tags: Mapping[str, str], usual: bool) -> bool:  # noqa: FBT001 - private
         """Whether the mode may use a street: the usual answer for its class, changed by access tags."""
@@ -203,6 +228,8 @@ def load_rules(mode: str, rules: str | Path | Mapping[str, Any] | None = None) -
     >>> quick = load_rules("walk", {"modes": {"walk": {"speed": 6}}, "classes": {"steps": {"walk": 3}}})
     >>> quick.speeds({"highway": "residential"})
     (6.0, 6.0)
+    >>> load_rules("e-bike", {"modes": {"e-bike": {"like": "bicycle", "speed": 22}}}).speeds({"highway": "primary"})
+    (22.0, 22.0)
     >>> load_rules("horse")
     Traceback (most recent call last):
     ...
@@ -210,15 +237,15 @@ def load_rules(mode: str, rules: str | Path | Mapping[str, Any] | None = None) -
     """
     table = deepcopy(_own_table())
     changes = _read_changes(rules) if isinstance(rules, str | Path) else rules or {}
+    _change(table, changes, "")
     if mode not in table["modes"]:
         names = tuple(table["modes"])
         msg = f"There is no mode “{mode}”. Choose {', '.join(names[:-1])} or {names[-1]}."
         raise StreetsError(msg, needs="mode", suggestions=names)
-    _change(table, changes, "")
     try:
         made = Rules(mode, table)
         given = [made.speed, made.pace]
-        stated = [entry.get(mode, True) for entry in table["classes"].values()]
+        stated = [made.stated(entry) for entry in table["classes"].values()]
         given += [float(speed) for speed in stated if not isinstance(speed, bool)]
         sound = all(SLOWEST <= speed <= FASTEST for speed in given)
         float(made._own["maxspeed"])
@@ -244,7 +271,7 @@ def _change(table: dict[str, Any], changes: Mapping[str, Any], where: str) -> No
     """Apply changes to a table, level by level; an entry that the table does not have is refused."""
     for key, value in changes.items():
         place = f"{where}.{key}".lstrip(".")
-        free = where in ("classes", "maxspeed", "maxspeed_units") or where.startswith("classes.")
+        free = where in ("modes", "classes", "maxspeed", "maxspeed_units") or where.startswith("classes.")
         if key not in table and not free:
             msg = f"The rules have no part “{place}”. See rules.toml for the parts there are."
             raise StreetsError(msg, needs="rules")

@@ -14,7 +14,7 @@ def sample_streets(key: str, *, mode: str = "walk", progress: Progress | None = 
     ----------
     key : str
         A sample with streets: "porto-alegre".
-    mode : {"walk", "bicycle", "car"}
+    mode : str
         How people travel.
     progress : callable, optional
         Called with the fraction done and a sentence; an exception it raises stops the work.

@@ -16,9 +16,9 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from pages.serving.config import config
-from pages.serving.gate import who
 from pages.serving.jobs.asker import Asker, asking
 from pages.serving.jobs.turns import having, turns
+from pages.serving.network import network_of
 from pages.serving.shares import ALL_CALLS, Refusal
 from pages.serving.store import NOBODY, Actor, AwayError, store
 from tkm_core.progress import Progress
@@ -133,7 +133,7 @@ async def caller(
     if ACTOR not in request.scope:  # the gate has asked, where there is one
         await identify(request.scope)
     actor: Actor = request.scope[ACTOR]
-    address = who(request.scope)
+    address = network_of(request.scope)
     asked = Asker(actor.person or f"program at {address}", address)
     return Caller(replace(actor, keys=(key,) if key else (), address=address), asked, request)
 

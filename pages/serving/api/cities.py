@@ -4,19 +4,22 @@ from dataclasses import replace
 from typing import Any
 
 from pages.serving.api.messages import PlanWish
+from pages.serving.cache import caches
+from pages.serving.city import City
 from pages.serving.jobs import files, tasks
+from pages.serving.plan_cache import cached_plan
+from pages.serving.plan_settings import FIELDS, UPLOAD, valid_settings
+from pages.serving.rule_data import NOTHING, SAMPLE, Kept, RuleSource, from_store
+from pages.serving.samples import sample
 from pages.serving.store import EXISTING, RESIDENTS, Actor, Dataset, Scenario, store
 from pages.serving.store.packing import existing_from, residents_from
 from pages.serving.store.problems import DENIED, DeniedError
-from pages.shared import address, cities, plans
-from pages.shared.cache import caches
-from pages.shared.rule_data import NOTHING, SAMPLE, Kept, RuleSource, from_store
 from tkm_core.planning import Plan
 from tkm_core.progress import Progress
 from tkm_core.residents import Existing, find_sample
 
 
-def city(actor: Actor, wish: PlanWish, progress: Progress) -> cities.City:
+def city(actor: Actor, wish: PlanWish, progress: Progress) -> City:
     """The city of a wish with its rules, if the caller may see its data.
 
     Raises
@@ -48,10 +51,10 @@ def city(actor: Actor, wish: PlanWish, progress: Progress) -> cities.City:
 
 def settings(wish: PlanWish) -> dict[str, str]:
     """The address that shows the plan of a wish."""
-    sample = find_sample(wish.dataset) is not None
+    is_sample = find_sample(wish.dataset) is not None
     told: dict[str, Any] = {
-        "dataset": wish.dataset if sample else address.UPLOAD,
-        "upload": "" if sample else wish.dataset,
+        "dataset": wish.dataset if is_sample else UPLOAD,
+        "upload": "" if is_sample else wish.dataset,
         "k": wish.k,
         "t": wish.t,
         "existing": wish.existing,
@@ -69,25 +72,25 @@ def settings(wish: PlanWish) -> dict[str, str]:
     return {name: str(value) for name, value in told.items() if value not in (None, "")}
 
 
-def planned(actor: Actor, wish: PlanWish, progress: Progress) -> tuple[cities.City, Plan, int]:
+def planned(actor: Actor, wish: PlanWish, progress: Progress) -> tuple[City, Plan, int]:
     """The city of a wish, its plan, and which setting of the dial was wished for."""
-    pins = address.understood(settings(wish))["pins"]
+    pins = valid_settings(settings(wish))["pins"]
     if pins and len(pins) >= wish.k:
         msg = f"Of {wish.k} new facilities at most {max(wish.k - 1, 0)} can be pinned: leave at least one to place."
         raise ValueError(msg)
     place = city(actor, wish, progress).with_pins(pins)
-    made = plans.part_of_other_work(place, wish.k - len(pins), progress, wish.criterion)
+    made = cached_plan(place, wish.k - len(pins), progress, wish.criterion)
     t = float(wish.t)
     plan = made.with_stop(t)
     return place, plan, plan.index(t)
 
 
-def reopened(actor: Actor, scenario: str, progress: Progress) -> tuple[Scenario, cities.City, Plan, int]:
+def reopened(actor: Actor, scenario: str, progress: Progress) -> tuple[Scenario, City, Plan, int]:
     """A scenario's plan exactly as it was saved, with its city."""
     found, _ = store().open_scenario(actor, scenario)
     told = found.settings
     data, there = told.get("dataset", ""), told.get("existing", "")
-    place = home(actor, told.get("upload", "") if data == address.UPLOAD else data)
+    place = home(actor, told.get("upload", "") if data == UPLOAD else data)
     saved = caches().plan_files.once(
         scenario, lambda: files.plan_file(scenario, store().plan_of(actor, scenario), progress)
     )
@@ -98,7 +101,7 @@ def reopened(actor: Actor, scenario: str, progress: Progress) -> tuple[Scenario,
     return found, place, restored.plan, restored.i
 
 
-def home(actor: Actor, name: str) -> cities.City:
+def home(actor: Actor, name: str) -> City:
     """The residents that a sample's key or a token names.
 
     Raises
@@ -107,13 +110,13 @@ def home(actor: Actor, name: str) -> cities.City:
         If there are no such data for this person.
     """
     if find_sample(name) is not None:
-        return cities.sample(address.FIELDS["dataset"].read(name))
+        return sample(FIELDS["dataset"].read(name))
     found = _row(actor, RESIDENTS, name)
     known = caches().uploads.get(name)
     if known is not None and known.saved is None:
         return known
     residents = residents_from(store().content(actor, name))
-    place = cities.City(name, found.title, found.people, residents, project=found.project_id or "")
+    place = City(name, found.title, found.people, residents, project=found.project_id or "")
     return caches().uploads.put(name, place, max(len(residents), 1000))
 
 
@@ -136,7 +139,7 @@ def kept(actor: Actor, kind: str, token: str) -> Kept:
 
 
 def _source(actor: Actor, told: dict[str, str], progress: Progress) -> RuleSource:
-    return RuleSource(address.understood(told), lambda kind, token: kept(actor, kind, token), progress)
+    return RuleSource(valid_settings(told), lambda kind, token: kept(actor, kind, token), progress)
 
 
 def _existing(actor: Actor, token: str) -> Existing:

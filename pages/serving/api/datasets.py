@@ -9,9 +9,9 @@ from pages.serving.api.messages import DatasetAnswer, Id, Name, SampleAnswer, Up
 from pages.serving.api.uploads import Given, Kind, Said, said, taken
 from pages.serving.store import store
 from pages.serving.store.problems import DENIED, DeniedError
-from pages.shared.markdown import plain
 from tkm_core.progress import Progress
 from tkm_core.residents import SAMPLES
+from tkm_core.wording import plain
 
 MOST_PARTS = 8  # of a shapefile
 Token = Annotated[Id, Path(description="The token of a data set.")]

@@ -8,8 +8,8 @@ from fastapi import APIRouter
 from pages.serving.api import cities
 from pages.serving.api.caller import Calls
 from pages.serving.api.messages import FacilityAnswer, PlanAnswer, PlanWish, link
-from pages.shared.cities import City
-from pages.shared.scenarios import told
+from pages.serving.city import City
+from pages.serving.scenario_content import saved_figures
 from tkm_core.export import facilities
 from tkm_core.measures import SAVED, shown_in
 from tkm_core.planning import PLAN_CRITERION, Plan
@@ -34,7 +34,7 @@ async def plan(caller: Calls, wish: PlanWish) -> PlanAnswer:
 
 def _answer(wish: PlanWish, place: City, made: Plan, i: int) -> PlanAnswer:
     story = tell_plan(made, i, people=place.people)
-    kept = told(made, i, place)
+    kept = saved_figures(made, i, place)
     before = made.reference_evaluation()
     return PlanAnswer(
         dataset=wish.dataset,

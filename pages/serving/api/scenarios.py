@@ -17,10 +17,10 @@ from pages.serving.api.messages import (
     Start,
 )
 from pages.serving.jobs import documents
+from pages.serving.scenario_content import name_of, pictures, saved_figures
 from pages.serving.store import DeniedError, Draft, store
 from pages.serving.store.history import MOST
 from pages.serving.store.problems import READ_ONLY
-from pages.shared import scenarios as saving
 from tkm_core.export import FORMATS, TABLES, plan_json
 from tkm_core.figures import Look
 from tkm_core.progress import Progress
@@ -62,12 +62,12 @@ async def new(caller: Calls, wish: NewScenario) -> NewScenarioAnswer:
             raise DeniedError(READ_ONLY)  # before the work, not after it
         place, plan, i = cities.planned(caller.actor, wish.plan, progress)
         draft = Draft(
-            wish.name or saving.name_of(plan, i),
+            wish.name or name_of(plan, i),
             cities.settings(wish.plan),
-            saving.told(plan, i, place),
+            saved_figures(plan, i, place),
             plan_json(plan, i),
             wish.note,
-            saving.pictures(place, plan, i, Look(people=place.people)),
+            pictures(place, plan, i, Look(people=place.people)),
             wish.parent or "",
         )
         title = wish.title or place.title

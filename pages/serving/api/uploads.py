@@ -11,14 +11,13 @@ from fastapi import Form
 from pages.serving.api import cities
 from pages.serving.api.messages import Id, Name
 from pages.serving.jobs import files
+from pages.serving.rule_data import NOTHING, KeptFile, Places, places_bytes, said_of
 from pages.serving.store import EXISTING, RESIDENTS, Actor
 from pages.serving.store.packing import existing_bytes, residents_bytes
-from pages.shared.markdown import plain
-from pages.shared.rule_data import NOTHING, KeptFile, Places, places_bytes, said_of
 from tkm_core.planning import AlongStreets
 from tkm_core.progress import Progress
 from tkm_core.residents import Residents, read_existing, read_sites
-from tkm_core.wording import listed
+from tkm_core.wording import listed, plain
 
 Kind = Literal["residents", "existing", "sites", "only_in", "not_in", "roads", "table"]
 Unit = Literal["min", "s", "h", "m", "km", "mi"]

@@ -13,9 +13,9 @@ from fastapi import FastAPI
 from pages.serving.api.messages import NewScenario, PlanWish
 from pages.serving.api.uploads import said
 from pages.serving.jobs import tasks
+from pages.serving.rule_data import NOTHING, places_bytes
 from pages.serving.store import Actor, Draft, Scenario, StoreError, store
 from pages.serving.store.packing import existing_bytes, residents_bytes
-from pages.shared.rule_data import NOTHING, places_bytes
 from tests.serving.api.conftest import ANN, CITY, TOWN, Call, token_of
 from tests.serving.api.test_rules import ROADS, SITES, TABLE
 from tkm_core import load_residents

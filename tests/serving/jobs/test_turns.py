@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from pages.serving.cache import Cache
 from pages.serving.jobs import JobPool, turns
 from pages.serving.jobs.asker import Asker
 from pages.serving.jobs.turns import Turn, Turns, having, resting
-from pages.shared.cache import Cache
-from pages.shared.long_work import StoppedError
+from pages.session.background_work import StoppedError
 from tests.serving.jobs import work
 from tests.serving.jobs.test_pool import ABOUT
 from tests.waiting import PATIENCE, Gate, finish, until

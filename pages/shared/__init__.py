@@ -1,1 +1,0 @@
-"""The frame around every page: what is in the address, what is kept between runs, and how it all looks."""
