@@ -24,6 +24,7 @@ NAMES = (
     "methods",
     "rivals",
     "sites",
+    "plane",
     "streets",
     "reading",
     "partitions",

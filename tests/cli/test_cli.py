@@ -330,6 +330,16 @@ def test_what_cannot_be_compared_or_closed_gets_a_sentence(arguments, sentence, 
     assert sentence in capsys.readouterr().err
 
 
+def test_a_plan_anywhere_tells_what_is_proven_if_time_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "san-francisco", "-k", "3", "-t", "0.3", "--prove", "20"]) == 0
+    told = capsys.readouterr().out
+    assert (
+        "No plan with 3 facilities anywhere has a lower city-wide cost at this setting of the dial." in told
+    )
+    assert main(["plan", "san-francisco", "-k", "3", "-t", "0.3"]) == 0
+    assert "anywhere" not in capsys.readouterr().out
+
+
 def test_plan_on_sites_by_a_table_tells_its_rules_and_its_proof(capsys: pytest.CaptureFixture[str]) -> None:
     sites, roads = (str(FOLDER / f"san-francisco-{part}.csv") for part in ("sites", "roads"))
     rules = ["--sites", sites, "--travel", roads, "--travel-unit", "m"]

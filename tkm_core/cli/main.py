@@ -95,7 +95,11 @@ def _plan(arguments: argparse.Namespace) -> int:
     story = tell_plan(plan, i, unit=unit, standard=standard, people=arguments.people or people)
     told = (*plan.rules.sentences(arguments.people or people), *plan.remarks)
     told = tuple(sentence for sentence in told if sentence not in story.context)
-    say("\n".join(["", *told, story.context, story.text, *filter(None, [plan.proof(i)]), ""]))
+    say(
+        "\n".join(
+            ["", *told, story.context, story.text, *filter(None, [_proof(plan, i, arguments.prove)]), ""]
+        )
+    )
     head = ("", "this plan", story.reference.heading, "change", "")
     rows = [
         (r.label, r.plan_text, r.reference_text, r.change_text, r.tone) for r in (*story.rows, *story.more)
@@ -154,6 +158,14 @@ def _made(arguments: argparse.Namespace, residents: "Residents") -> "tuple[Plan,
             progress=progress,
         )
     return _compared(plan, arguments.compare_with), plan.index(dial)
+
+
+def _proof(plan: "Plan", i: int, seconds: float) -> str:
+    """What is proven about the plan; one whose facilities may stand anywhere is proven here if time is given."""
+    if not (seconds and plan.k and plan.rules.plain):
+        return plan.proof(i)
+    with progress_bar() as progress:
+        return plan.prove(i, seconds, progress).sentence
 
 
 def _compared(plan: "Plan", what: str | None) -> "Plan":

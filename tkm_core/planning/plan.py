@@ -14,6 +14,7 @@ from tkm_core.planning.measured import Measured
 from tkm_core.planning.reference import Reference
 from tkm_core.planning.trade_off import Curve
 from tkm_core.progress import Progress
+from tkm_core.sites import Proof, prove
 
 PLACED_AT_ONCE = 200_000  # up to this many residents, adding a setting takes well under a second
 SAME = 0.002  # relative: figures that differ by less are the same to a planner
@@ -247,6 +248,49 @@ class Plan(Measured):
             random_state=self.random_state, progress=progress,
         )  # fmt: skip
         return self.with_proof_of(plan.against(self.reference))
+
+    def prove(self, i: int, seconds: float = 30.0, progress: Progress | None = None) -> Proof:
+        """Prove how good setting i is among all plans whose new facilities may stand anywhere.
+
+        Parameters
+        ----------
+        i : int
+        seconds : float
+            How long to work on the proof at most.
+        progress : callable, optional
+            As in `make_plan`; an exception raised in it ends the work.
+
+        Returns
+        -------
+        Proof
+            About the city-wide cost, in square metres.
+
+        Raises
+        ------
+        ValueError
+            Under rules: `proof` says what is proven about plans on sites. For residents beyond memory.
+
+        Examples
+        --------
+        >>> from tkm_core.planning import make_plan
+        >>> from tkm_core.residents.samples import load_sample
+        >>> make_plan(load_sample("san-francisco"), 3, t=[0]).prove(0).sentence
+        'No plan with 3 facilities anywhere has a lower city-wide cost at this setting of the dial.'
+        """
+        from tkm_core.planning.beyond import ResidentCells
+
+        if not self.rules.plain or self.grounds is not None:
+            told = " ".join(self.rules.sentences())
+            msg = f"Only plans in straight lines whose facilities may stand anywhere can be proven this way. {told}"
+            raise ValueError(msg.strip())
+        if isinstance(self.residents, ResidentCells):
+            msg = f"The {self.residents.count:,} residents are not in memory; a proof needs them there."
+            raise ValueError(msg)  # noqa: TRY004  it is about their number, not a wrong type
+        return prove(
+            self.residents.xy, self.centers_xy(i), t=float(self.t[i]), scale=self.scale, seconds=seconds,
+            sample_weight=self.rules.people(self.residents), random_state=self.random_state, progress=progress,
+            fixed_centers=self.centers_xy(i)[self.k :] if self.n_existing else None,
+        )  # fmt: skip
 
     @property
     def open_proof(self) -> bool:
