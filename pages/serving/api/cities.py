@@ -91,9 +91,8 @@ def reopened(actor: Actor, scenario: str, progress: Progress) -> tuple[Scenario,
     told = found.settings
     data, there = told.get("dataset", ""), told.get("existing", "")
     place = home(actor, told.get("upload", "") if data == UPLOAD else data)
-    saved = caches().plan_files.once(
-        scenario, lambda: files.plan_file(scenario, store().plan_of(actor, scenario), progress)
-    )
+    content = store().plan_of(actor, scenario)  # asked each time: what others opened is not for everyone
+    saved = caches().plan_files.once(scenario, lambda: files.plan_file(scenario, content, progress))
     follow = _source(actor, dict(told), progress).rules(
         place.residents, _existing(actor, there) if there else None
     )

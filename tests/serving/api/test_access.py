@@ -226,8 +226,8 @@ def test_everyone_can_do_over_http_what_their_role_says_and_nothing_else(
         put_back(case)
     tried = callers(case)
     order = sorted(tried.items(), key=lambda one: one[1][0])
-    # strangers once more when others have been there: by then, what they asked for is in memory
-    for who, (rank, brought) in [*order, *(one for one in order if one[1][0] == 0)]:
+    # those who may not once more when others have been there: by then, what they asked for is in memory
+    for who, (rank, brought) in [*order, *(one for one in order if one[1][0] < least)]:
         before = everything(case)
         answer = deed(call, brought, case)
         if rank >= least:
@@ -241,6 +241,16 @@ def test_everyone_can_do_over_http_what_their_role_says_and_nothing_else(
             assert case.name not in answer.text
             if not put_back(case):
                 assert everything(case) == before, "nothing was changed"
+
+
+@pytest.mark.usefixtures("sign_in", "read_here")
+def test_a_link_to_figures_opens_no_plan_of_a_sample_that_others_have_opened(call: Call) -> None:
+    ann = token_of(ANN)
+    made = call("POST", "/scenarios", token=ann, json={"plan": {"dataset": "san-francisco", "k": 2}}).json()
+    key = store().share(ANN, made["project"], "figures")[1]
+    path = f"/scenarios/{made['id']}/files/facilities.csv"
+    assert call("GET", path, token=ann).status_code == 200
+    assert call("GET", path, token=token_of(EVE), key=key).status_code in (403, 404)
 
 
 def put_back(case: Scenario) -> bool:
