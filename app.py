@@ -12,10 +12,15 @@ from pathlib import Path
 import streamlit as st
 
 from pages import compare, data, guide, how_many, lab, plan, scenarios, sites
-from pages.serving import garbage, login, uploads, visitor
+from pages.serving import garbage, login, samples, uploads, visitor
 from pages.serving.jobs.asker import found_by
+from pages.serving.plan_cache import cached_plan
+from pages.serving.plan_settings import FIELDS
 from pages.session import address, notices, screen, state
-from pages.widgets import errors, styles, windows
+from pages.widgets import errors, live_plan, styles, windows
+from tkm_core.figures import Look, html_report
+from tkm_core.stories import tell_plan
+from tkm_core.units import METRES
 
 ASSETS = Path(__file__).parent / "assets"
 # url (the file's name), what the menu says, what draws it
@@ -67,6 +72,18 @@ def main() -> None:
     chosen.run()
     login.leave()
     address.write()
+    garbage.settle()
+
+
+def warm() -> None:
+    """Make the first plan, its map and its report, so that the first visitor of a server does not wait for any."""
+    usual = {name: field.default for name, field in FIELDS.items()}
+    place = samples.sample(usual["dataset"])
+    made = cached_plan(place, usual["k"], lambda _fraction, _text: None)
+    i = made.index(usual["t"])
+    look, story = Look(people=place.people), tell_plan(made, i, people=place.people)
+    html_report(made, i, story, look, title=place.title)
+    live_plan.prepared(place, made, look, usual["standard"] * METRES[look.unit])
     garbage.settle()
 
 

@@ -21,7 +21,7 @@ from tkm_core.figures import (
     street_ground,
 )
 from tkm_core.figures.live_service import arrangements
-from tkm_core.planning import Plan, make_plan
+from tkm_core.planning import STRAIGHT, Plan, make_plan
 from tkm_core.residents import Residents, Sites, find_sample, load_residents, load_sample
 from tkm_core.streets import Areas, Lines, sample_streets
 
@@ -31,7 +31,7 @@ SQUARE = shapely.box(-121.5, 38.4, -121.4, 38.5)
 def ruled(plan: Plan, **more: Any) -> Plan:
     """The plan as if it had rules."""
     free: dict[str, Any] = {"plain": False, "straight": True, "limited": False, "sites": None}
-    free |= {"only_in": None, "not_in": None, "travel": None}
+    free |= {"only_in": None, "not_in": None, "travel": STRAIGHT}
     object.__setattr__(plan, "rules", SimpleNamespace(**free | more))
     return plan
 
