@@ -101,7 +101,7 @@ def test_every_output_at_once(tmp_path, capsys):
     told = capsys.readouterr().out
     assert all(f"Wrote {path}" in told for path in out)
     assert sorted(name for name, _ in pyogrio.list_layers(out[1])) == ["allocations", "areas"]
-    assert json.loads(out[2].read_text())["settings"]["t"] == 0.3
+    assert json.loads(out[2].read_text())["settings"]["t"] == 0.25
 
 
 def test_saved_plan_comes_back(tmp_path, capsys):

@@ -20,7 +20,7 @@ def test_compare_measures_every_method(tmp_path, capsys):
     shown = capsys.readouterr().out
     table = pd.read_csv(path)
     assert table["method"].tolist() == [
-        describe(name).title + ", t = 0.3" * describe(name).has_dial for name in METHODS
+        describe(name).title + ", t = 0.25" * describe(name).has_dial for name in METHODS
     ]
     for title in table["method"]:
         assert re.search(rf"^{re.escape(title)} +\d", shown, re.MULTILINE)

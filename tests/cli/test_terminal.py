@@ -111,7 +111,7 @@ def test_progress_is_shown_on_a_terminal():
     status, shown = watch(["plan", "generated-500", "-k", "5"], until=None)
     assert status == 0
     assert re.search(r"\d+ %\|", shown)
-    assert "The fairness dial is at t = 0.3." in shown
+    assert "The fairness dial is at t = 0.25." in shown
 
 
 def test_ctrl_c_stops_without_a_traceback(tmp_path):
